@@ -98,15 +98,11 @@ def audit(
     document = None if release is None else document_of(release / "release.json")
     scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
-        result = run_audit(
-            parts=parts or PARTS,
-            jobs=jobs,
-            scope=scope,
-            most_records=records or (MOST_RECORDS if release is None else RECORDS_OF_A_RELEASE),
-            progress=progress,
-        )
+        most = records or (MOST_RECORDS if release is None else RECORDS_OF_A_RELEASE)
+        result = run_audit(parts=parts or PARTS, jobs=jobs, scope=scope, most_records=most, progress=progress)
     if out is not None:
-        _write_figures(out, result.document())
+        out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
+        screen.print(f"Every figure is in {out!s}.")
     _print_result(result)
     if document is not None and result.sensitivities:
         _print_noise(document, sound=not result.violations)
@@ -117,11 +113,6 @@ def audit(
             err.print(f"A known fault that was not found: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
     screen.print("Nothing contradicts a claim.")
-
-
-def _write_figures(out: Path, figures: object) -> None:
-    out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    screen.print(f"Every figure is in {out!s}.")
 
 
 def _print_result(result: AuditResult) -> None:
@@ -139,23 +130,16 @@ def _print_result(result: AuditResult) -> None:
 
 
 def _print_sensitivities(result: AuditResult) -> None:
-    def of_kind(kind: str) -> tuple[str, ...]:
-        parts = [part for part in result.sensitivities if part.kind == kind]
-        triples, files, violations, disagreements = (
-            sum(getattr(part, name) for part in parts) for name in ("triples", "files", "violations", "disagreements")
-        )
+    sums = ("triples", "files", "violations", "disagreements")
+    kinds = {part.kind: [other for other in result.sensitivities if other.kind == part.kind] for part in result.sensitivities}
+    rows = []
+    for kind, parts in kinds.items():
         shares = sorted({f"{float(part.largest):.3g}" for part in parts}, key=float)
         span = shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}"
-        return kind, f"{triples:,}", f"{files:,}", str(violations), str(disagreements), span
-
-    screen.table(
-        ("figure", "triples", "of files", "violations", "disagreements", "largest share of the bound"),
-        map(of_kind, dict.fromkeys(part.kind for part in result.sensitivities)),
-        title="Sensitivities",
-    )
-    triples, files, violations = (
-        sum(getattr(part, name) for part in result.sensitivities) for name in ("triples", "files", "violations")
-    )
+        rows.append((kind, *(f"{sum(getattr(part, name) for part in parts):,}" for name in sums), span))
+    headings = ("figure", "triples", "of files", "violations", "disagreements", "largest share of the bound")
+    screen.table(headings, rows, title="Sensitivities")
+    triples, files, violations = (sum(getattr(part, name) for part in result.sensitivities) for name in sums[:3])
     screen.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
     for part in result.sensitivities:
         if part.first:
@@ -170,9 +154,8 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     recomputed = {part.name: laplace_noise(part) for part in charged}
     known = [part for part in charged if recomputed[part.name] is not None and part.noise_sd is not None]
     small = [part.name for part in known if not float(part.noise_sd or 0) >= 0.99 * (recomputed[part.name] or math.inf)]
-    others = (
-        f" The noise of {len(charged) - len(known)} others follows from a noise that they share." if known != charged else ""
-    )
+    n_others = len(charged) - len(known)
+    others = f" The noise of {n_others} others follows from a noise that they share." if n_others else ""
     screen.print(
         "Sensitivities of this release: "
         + ("no two neighbours move a figure by more than its bound" if sound else "A BOUND IS EXCEEDED")
@@ -196,11 +179,8 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
         parts = (f"{part / budget:.3f}" for part in (loss.noise, loss.choices))
         return loss.case.generator, loss.case.name, claimed, f"{loss.shown:.3f}", share, *parts
 
-    screen.table(
-        ("generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices"),
-        map(cells, honest),
-        title="Largest losses",
-    )
+    headings = ("generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices")
+    screen.table(headings, map(cells, honest), title="Largest losses")
     for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
         screen.print(f"* {because[0].upper()}{because[1:]}.")
     screen.print(
@@ -254,9 +234,8 @@ def bound(
     statement, estimated = verdict(release, asked), _estimated(release, asked, confidence)
     if as_json:
         beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
-        print(
-            json.dumps(_plain(answer) | {"stated": statement.word, "because": statement.because, "estimated": beside}, indent=2)
-        )
+        stated = {"stated": statement.word, "because": statement.because, "estimated": beside}
+        print(json.dumps(_plain(answer) | stated, indent=2))
     else:
         screen.print(str(answer))
         if estimated is not None:
@@ -287,20 +266,9 @@ def _intended(folder: Path, as_json: bool) -> None:
     release = load(folder)
     statements = [(question(words), verdict(release, words)) for words in release.intended]
     if as_json:
-        print(
-            json.dumps(
-                [
-                    {
-                        "question": words,
-                        "stated": statement.word,
-                        "because": statement.because,
-                        "estimated": statement.estimated or None,
-                    }
-                    for words, statement in statements
-                ],
-                indent=2,
-            )
-        )
+        names = ("question", "stated", "because", "estimated")
+        parts = [(words, verdict_.word, verdict_.because, verdict_.estimated or None) for words, verdict_ in statements]
+        print(json.dumps([dict(zip(names, part, strict=True)) for part in parts], indent=2))
         return
     for words, statement in statements:
         more = f"; estimate: {statement.estimated}" if statement.estimated else ""
@@ -362,32 +330,26 @@ def verify(
     from synthrelease.bundle.verify import verify_bundle
 
     if (folder / "scout.json").is_file() and not (folder / "release.json").exists():
-        _verify_scout(folder)
+        from synthrelease.scouting.folder import verify_scout
+
+        _print_verified(verify_scout(folder), folder, "scout")
         return
     report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents, trust=trust)
+    _print_verified(report, folder, "release")
+    screen.print(report.closing, style="green" if report.vouched_for else "yellow")
+
+
+def _print_verified(report: Report, folder: Path, what: str) -> None:
+    """Print the checks, and what nobody can check. Raises VerificationFailed where something is wrong, or unknown here."""
     print_report(report)
     if report.unknown:
         raise VerificationFailed(
             f"{folder}: nothing is wrong with what was checked. Some checks are not known here: they need another package."
         )
     if not report.passed:
-        raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
+        raise VerificationFailed(f"{folder}: this {what} does not fit together. See the problems above.")
     screen.print("Nobody can check without the private file:")
-    for sentence in report.beyond:
-        screen.print(f"- {printable(sentence)}")
-    screen.print(report.closing, style="green" if report.vouched_for else "yellow")
-
-
-def _verify_scout(folder: Path) -> None:
-    """Check the folder of a scout. Raises VerificationFailed where something is wrong."""
-    from synthrelease.scouting.folder import verify_scout
-
-    report = verify_scout(folder)
-    print_report(report)
-    if not report.passed:
-        raise VerificationFailed(f"{folder}: this scout does not fit together. See the problems above.")
-    screen.print("Nobody can check without the private file:")
-    screen.bullets(list(report.beyond))
+    screen.bullets(map(printable, report.beyond))
 
 
 def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:
@@ -403,13 +365,12 @@ def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) 
     from synthrelease.studio.audit.contracts import check_package
 
     table = described(package)
-    screen.print(
-        f'[[plugins]]\npackage = "{table.package}"\nversion = "{table.version}"\nsha256 = "{table.sha256}"', markup=False
-    )
+    settings = {"package": table.package, "version": table.version, "sha256": table.sha256}
+    screen.print("\n".join(["[[plugins]]", *(f'{name} = "{value}"' for name, value in settings.items())]))
     failed = 0
     for name, problems in check_package(table):
         failed += len(problems)
-        screen.print(f"{name}: {'; '.join(problems) or 'no problem was found on small tables'}.", markup=False)
+        screen.print(f"{name}: {'; '.join(problems) or 'no problem was found on small tables'}.")
     if failed:
         raise VerificationFailed(f"{package}: {failed} problems. See above.")
 
@@ -474,7 +435,7 @@ def print_report(report: Report) -> None:
 
     rows = []
     for check in report.checks:
-        finding = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
+        finding = "\n".join(map(printable, check.problems or [check.found]))
         rows.append([Text(cell, style="" if check.passed else "red") for cell in (check.name, check.mark, finding)])
     screen.table(("check", "", "found"), rows, title="Verification")
 

@@ -64,7 +64,7 @@ def _print_comparison(comparison: MethodComparison) -> None:
         screen.print()
         screen.table(
             [headings[column] for column in block],
-            [[_shown(row[column], column >= FIXED and _missed(row[column])) for column in block] for row in rows],
+            [[_shown(row[column], of_criterion=column >= FIXED) for column in block] for row in rows],
             box=None,
             padding=(0, 2, 0, 0),
         )
@@ -88,15 +88,12 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
     return blocks
 
 
-def _missed(cell: str) -> bool:
-    """Return whether a share of a threshold is more than it allows."""
-    return cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
-
-
-def _shown(cell: str, bad: bool = False) -> Text:
+def _shown(cell: str, *, of_criterion: bool) -> Text:
+    """Return a cell, red where nothing is promised, or where a share of a threshold is more than it allows."""
     from rich.text import Text
 
-    return Text(cell, style="bold red" if bad or cell == NONE else "")
+    missed = of_criterion and cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
+    return Text(cell, style="bold red" if missed or cell == NONE else "")
 
 
 def rehearse(request: RehearsalRequest) -> None:

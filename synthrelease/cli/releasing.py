@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from synthrelease.privacy.ledger_file import Statement
     from synthrelease.privacy.plan import Horizon
     from synthrelease.privacy.subsets import Split
-    from synthrelease.publish import Listener, Published
+    from synthrelease.publish import Listener
 
 LedgerFile = Annotated[Path, Option(metavar="FILE", positional=True)]
 
@@ -173,22 +173,20 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
     ----------
     file : Ledger file.
     """
-    from rich.table import Table
-
     from synthrelease.privacy.ledger import load_ledger
 
     statement = load_ledger(file, expect_head=expect_head).statement()
-    noted = ["domain"] if statement.domain else []
-    pieces = ["piece"] if statement.split else []
-    years = ["year"] if statement.horizon else []
-    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, *pieces, *years, title=statement.dataset)
+    options = {"domain": statement.domain, "piece": statement.split, "year": statement.horizon}
+    shown = [name for name, stated in options.items() if stated]
+    rows = []
     for entry in statement.entries:
         cells = [str(entry.number), entry.started, entry.what, decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
         notes = entry.notes
         piece = "" if notes.split else "all" if notes.piece is None else str(notes.piece)
         year = "" if notes.year is None else f"{notes.year}{', second' if notes.again else ''}"
-        table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted], *[piece for _ in pieces], *[year for _ in years])
-    screen.print(table)
+        of_options = {"domain": (entry.domain or "")[:16], "piece": piece, "year": year}
+        rows.append([*cells, *(of_options[name] for name in shown)])
+    screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *shown), rows, title=statement.dataset)
     if statement.domain:
         screen.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
     if statement.split:
@@ -272,8 +270,9 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
     charges : whether the outcome has each charge of the budget.
     question : an example for the released folder.
     """
-    from synthrelease.cli.outcome import budget_text
+    from synthrelease.cli.outcome import budget_text, print_outcome
     from synthrelease.publish import chosen, publish
+    from synthrelease.published.document import read_leniently
 
     with ExitStack() as stack:
         lines: list[Callable[[str], None]] = []
@@ -290,7 +289,11 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
         if steps:
             err.print("Rehearse on public data to find a plan that ends with a table more often: synthrelease rehearse.")
         raise typer.Exit(NOTHING_RELEASED)
-    _report(published, charges, question)
+    document = read_leniently((published.folder / "release.json").read_bytes())
+    print_outcome(document, published.folder, charges=charges, question=question)
+    print_outcomes(published.folder)
+    if published.archive is not None:
+        screen.print(f"The same files as one archive: {published.archive!s}.")
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
@@ -341,17 +344,6 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
                 )
 
     return Printing() if steps else Quiet()
-
-
-def _report(published: Published, charges: bool, question: str | None) -> None:
-    from synthrelease.cli.outcome import print_outcome
-    from synthrelease.published.document import read_leniently
-
-    document = read_leniently((published.folder / "release.json").read_bytes())
-    print_outcome(document, published.folder, charges=charges, question=question)
-    print_outcomes(published.folder)
-    if published.archive is not None:
-        screen.print(f"The same files as one archive: {published.archive!s}.")
 
 
 ROWS, SEED, LIMIT = 160_000, 7, "1.7"
@@ -539,29 +531,34 @@ def _survey(folder: Path) -> tuple[File, File]:
 
 def _patients(folder: Path) -> tuple[File, File]:
     """Make last year's public files of patients and stays, and this year's confidential ones."""
-    script, files = _script("visits"), list[File]()
+    script = _script("visits")
     facts = script["read_facts"]()
-    for kind, seed, later in _BOTH:
+
+    def written(kind: str, seed: int, later: int) -> File:
         (folder / kind).mkdir()
         patients, stays = script["write"](script["simulate"](facts, PATIENTS, seed, facts["year"] + later), folder / kind)
-        files.append((str(patients), str(stays)))
+        return str(patients), str(stays)
+
     screen.print(f"The confidential files of this demonstration are in {folder / 'confidential'!s}: simulated.")
-    return files[0], files[1]
+    return written(*_PUBLIC), written(*_CONFIDENTIAL)
 
 
 def _people(folder: Path) -> tuple[File, File]:
     """Make the people of a country last year, public, and this year, confidential."""
-    script, files = _script("country"), list[File]()
+    script = _script("country")
     facts = script["read_facts"]()
-    for kind, seed, later in _BOTH:
+
+    def written(kind: str, seed: int, later: int) -> File:
         (folder / kind).mkdir()
         people = script["simulate"](facts, PEOPLE, seed, MUNICIPALITIES, REGIONS, facts["year"] + later)
-        files.append((str(script["write"](people, folder / kind / "people.csv")), None))
-    screen.print(f"The confidential file of this demonstration is {files[1][0]}: simulated, {PEOPLE} rows.")
-    return files[0], files[1]
+        return str(script["write"](people, folder / kind / "people.csv")), None
+
+    public, confidential = written(*_PUBLIC), written(*_CONFIDENTIAL)
+    screen.print(f"The confidential file of this demonstration is {confidential[0]}: simulated, {PEOPLE} rows.")
+    return public, confidential
 
 
-_BOTH = (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER))
+_PUBLIC, _CONFIDENTIAL = ("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)
 """Folder, seed and year of last year's public file and of this year's confidential one."""
 
 

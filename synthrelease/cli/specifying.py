@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -114,21 +115,14 @@ def commit(
     promise = commitment(spec, ledger)
     check_free(file)
     file.write_bytes(promise.dumped())
-    head = (
-        "no ledger named"
-        if promise.ledger is None
-        else f"ledger {promise.ledger.dataset} at its head {promise.ledger.head[:16]}"
-    )
+    named = promise.ledger
+    head = "no ledger named" if named is None else f"ledger {named.dataset} at its head {named.head[:16]}"
+    years = promise.years and f"; for all {len(promise.years.epsilons_exact)} years the plan and the thresholds"
     screen.print(f"Wrote {file!s}: keep it unchanged. Publish this digest before the release is run:")
     screen.print(f"SHA-256 {promise.digest}", soft_wrap=True)
     screen.print(
         f"It covers both files (digest {promise.specification[:16]}...), synthrelease {promise.program}, {head}, and "
-        "the planned charges, selection and criteria"
-        + (
-            "."
-            if promise.years is None
-            else f"; for all {len(promise.years.epsilons_exact)} years the plan and the thresholds."
-        )
+        f"the planned charges, selection and criteria{years or ''}."
     )
     if promise.years is not None and promise.years.fallbacks and not promise.years.again:
         screen.print(
@@ -158,11 +152,8 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     try:
         out.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        problem = f"{out}: expected a file that can be written ({error.strerror})."
-    else:
-        err.print(f"Wrote {out!s}.")
-        return
-    raise OutputError(problem)
+        raise OutputError(f"{out}: expected a file that can be written ({error.strerror}).") from None
+    err.print(f"Wrote {out!s}.")
 
 
 def plan(
@@ -194,11 +185,9 @@ def plan(
     specs = [_read(config) for config in configs]
     if worksheet is not None:
         _write_worksheet(specs, worksheet, rows)
+    if shortlist is not None and len(specs) > 1:
+        raise InputError(f"--shortlist: expected one configuration, found {len(specs)}. A shortlist belongs to one of them.")
     if shortlist is not None:
-        if len(specs) > 1:
-            raise InputError(
-                f"--shortlist: expected one configuration, found {len(specs)}. A shortlist belongs to one of them."
-            )
         specs = [narrowed(specs[0], shortlist)]
     if as_json:
         documents = [_document(spec, jobs, rows, shortlist) for spec in specs]
@@ -436,9 +425,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
         "rounds": None if rule.rounds is None else {str(rounds): float(share) for rounds, share in rule.rounds.atoms},
         "split": None if split is None else {"by": split.by, "piece": split.piece, "of": split.of},
         "stop_probability": None if rule.rounds is not None else float(rule.stop_probability),
-        "nothing_where_accepted": None
-        if law is None
-        else {f"1/{rounds}": chance for rounds, chance in nothing_where(law).items()},
+        "nothing_where_accepted": law and {f"1/{rounds}": chance for rounds, chance in nothing_where(law).items()},
         "rehearsed": None if rehearsed is None else rehearsed.model_dump(mode="json"),
         "cheaper": None if cheaper is None else cheaper.model_dump(mode="json"),
         "refuses": refusals(spec),
@@ -464,22 +451,8 @@ def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]
     from synthrelease.spec.associations import planned_associations
 
     planned = planned_associations(spec, _rows_of(spec, rows))
-    weakest = (weakest_of([one.of(*pair) for one in planned]) for pair in combinations(planned[0].names, 2))
-    return [
-        {
-            "columns": list(one.columns),
-            "carried": one.carried,
-            "how": one.how,
-            "through": list(one.through),
-            "noise": one.noise,
-            "mean_cell": one.mean_cell,
-            "repeats": one.repeats,
-            "apart": list(one.apart),
-            "strength": one.strength,
-            "noise_strength": one.noise_strength,
-        }
-        for one in weakest
-    ]
+    pairs = combinations(planned[0].names, 2)
+    return [asdict(weakest_of([associations.of(*pair) for associations in planned])) for pair in pairs]
 
 
 def check(

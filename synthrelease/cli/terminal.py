@@ -146,14 +146,10 @@ def progress_bars() -> Iterator[Any]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+    phase_, rate_ = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[rate]"))
     remaining = TextColumn("left"), TimeRemainingColumn()
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
-    )
-    with Progress(*columns, TimeElapsedColumn(), *remaining, console=err.console) as bars:
+    columns = phase_, BarColumn(), MofNCompleteColumn(), rate_, TimeElapsedColumn()
+    with Progress(*columns, *remaining, console=err.console) as bars:
         tasks: dict[str, Any] = {}
 
         def progress(phase: str, done: int, total: int) -> None:
@@ -185,12 +181,9 @@ class _LogLines:
             print(f"{phase} ..." if not total else f"{phase}: {done} of {total} done", file=sys.stderr, flush=True)
         elif 0 < done < total and time_now - self._told >= SECONDS_BETWEEN_LINES:
             self._told = time_now
-            seconds_left = (time_now - self._began) / done * (total - done)
-            print(f"{phase}: {done} of {total} done, about {_duration(seconds_left)} left", file=sys.stderr, flush=True)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+            seconds = (time_now - self._began) / done * (total - done)
+            remaining = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+            print(f"{phase}: {done} of {total} done, about {remaining} left", file=sys.stderr, flush=True)
 
 
 LARGE_DELTA = 1e-5
@@ -252,36 +245,30 @@ def refusals(spec: Any) -> dict[str, list[str]]:
 def refusals_in_words(spec: Any) -> list[str]:
     """Say what `error` tells of a file; nothing where no column asks for it."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
-    if not sentences:
-        return []
-    return [
+    what = (
         f"Not covered by epsilon: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. "
         'A release therefore reveals that no record has one. Use "drop", "bin" or "clip", which reveal nothing.'
-    ]
+    )
+    return [what] if sentences else []
 
 
 def alike_in_words(spec: Any) -> list[str]:
     """Categories that look the same and are different texts, of each column that has some."""
-    lines = []
-    for column in spec.schema.columns:
-        for texts in alike(column.values):
-            if len({column.values[text] for text in texts}) > 1:
-                lines.append(
-                    f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the "
-                    "one with its exact text. If they mean the same, list both texts under one label."
-                )
-    return lines
+    groups = [(column, texts) for column in spec.schema.columns for texts in alike(column.values)]
+    return [
+        f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the one with "
+        "its exact text. If they mean the same, list both texts under one label."
+        for column, texts in groups
+        if len({column.values[text] for text in texts}) > 1
+    ]
 
 
 def said_in_words(spec: Any) -> list[str]:
     """Who said limits, agreed to thresholds and signed, as far as the files name them."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
-    return [
-        *([f"Limits and their sources: {'; '.join(limits)}."] if limits else []),
-        *agreed,
-        *([f"Signed by {' and '.join(spec.card.signed_by)}."] if spec.card.signed_by else []),
-    ]
+    sources = [f"Limits and their sources: {'; '.join(limits)}."] if limits else []
+    return [*sources, *agreed, *([f"Signed by {' and '.join(spec.card.signed_by)}."] if spec.card.signed_by else [])]
 
 
 def print_untried(spec: Any, shortlist: Path | None = None) -> None:

@@ -84,11 +84,8 @@ class Setting:
         Bins of missing values are left out: a record that lacks one of the columns is in no cell.
         """
         chosen = dict(zip(columns, binnings, strict=True))
-        merged = self.raw.merge(
-            Transformation(
-                schema=self.schema, binnings=tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
-            )
-        )
+        all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
+        merged = self.raw.merge(Transformation(schema=self.schema, binnings=all_binnings))
         zeros = merged.structural_zeros([merged.layout.index(name) for name in columns])
         return ~zeros[tuple(slice(binning.present) for binning in binnings)].ravel()
 

@@ -33,11 +33,8 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
-            yield Mistake(
-                field,
-                f"a number for every bin of {column!r} (give the column's categories `numbers`)",
-                f"bins without a number in {binning.name!r}",
-            )
+            expected = f"a number for every bin of {column!r} (give the column's categories `numbers`)"
+            yield Mistake(field, expected, f"bins without a number in {binning.name!r}")
             return
 
 
@@ -47,11 +44,9 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if binning.name not in seen and not binning.refines(coarser):
-            yield Mistake(
-                field,
-                f"bins of {column!r} into which every bin of every alternative fits",
-                f"alternative {binning.name!r} with a bin that straddles two of {listing(coarser.labels)}",
-            )
+            expected = f"bins of {column!r} into which every bin of every alternative fits"
+            straddling = f"alternative {binning.name!r} with a bin that straddles two of {listing(coarser.labels)}"
+            yield Mistake(field, expected, straddling)
         seen.add(binning.name)
 
 
@@ -82,15 +77,10 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
             continue
         seen.add(binning.name)
         known = binning.labels[: binning.present]
-        for label in labels:
-            if label not in known:
-                yield Mistake(
-                    field,
-                    f"bins of values of {column!r} that every alternative has ({listing(known)} in {binning.name!r})",
-                    repr(label),
-                    closest(label, known),
-                )
-                return
+        expected = f"bins of values of {column!r} that every alternative has ({listing(known)} in {binning.name!r})"
+        if unknown_labels := [label for label in labels if label not in known]:
+            yield Mistake(field, expected, repr(unknown_labels[0]), closest(unknown_labels[0], known))
+            return
         if set(known) <= set(labels):
             yield Mistake(field, f"some bins of {column!r}, not all", f"all of {binning.name!r}")
             return
@@ -105,12 +95,8 @@ def representation_mistakes(
         known = schema[name].alternatives
         chosen = representation.get(name, "")
         if chosen not in known:
-            yield Mistake(
-                f"representation.{name}",
-                f"an alternative of {name!r} ({listing(known)})",
-                repr(chosen) if chosen else "nothing",
-                closest(chosen, known),
-            )
+            expected, actual = f"an alternative of {name!r} ({listing(known)})", repr(chosen) if chosen else "nothing"
+            yield Mistake(f"representation.{name}", expected, actual, closest(chosen, known))
             continue
         if name in numbered and any(number is None for number in known[chosen].numbers[: known[chosen].present]):
             yield Mistake("features", f"a number for every bin of {name!r}", f"none in {chosen!r}")
@@ -134,6 +120,10 @@ WIDE, LARGEST_WHEN_WIDE = 8, 3
 """Up to so many columns all tables are compared unless something else is said; beyond, those of at most three columns."""
 
 ALL_COLUMNS = "all columns"
+
+
+OF_BINS = 'values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values'
+"""What a criterion that measurements answer is expected to have."""
 
 
 def usual_largest(n_columns: int) -> int:
@@ -166,12 +156,9 @@ class MarginalCriterion(Criterion):
     @field_validator("tables", mode="before")
     @classmethod
     def _unfolded(cls, tables: Any) -> Any:
-        texts = isinstance(tables, list | tuple) and all(isinstance(text, str) for text in tables)
-        return (
-            [term.strip() for text in tables for term in (unfolded(text).split("+") if "(" in text else [text])]
-            if texts
-            else tables
-        )
+        if not (isinstance(tables, list | tuple) and all(isinstance(text, str) for text in tables)):
+            return tables
+        return [term.strip() for text in tables for term in (unfolded(text).split("+") if "(" in text else [text])]
 
     @field_validator("tables")
     @classmethod
@@ -233,25 +220,16 @@ class MarginalCriterion(Criterion):
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         layout = setting.schema.layout
-        names = dict.fromkeys(name for term in self._named if term for name in term.columns)
-        unknown = [*unknown_columns(setting.schema, "tables", names)]
-        if unknown:
+        if unknown := [*unknown_columns(setting.schema, "tables", self.read)]:
             return unknown
         every = [term for term in self._named if term and term.ways and not term.columns]
         many = [(math.comb(len(layout.sizes), term.ways), f"all {term.ways}-way") for term in every]
         if any(number > MAX_TABLES for number, _ in many):
             number, text = max(many)
-            expected = f"terms of at most {MAX_TABLES} tables"
-            return [Mistake("tables", expected, f"{text!r}, {number} tables")]
-        if self.n_tables(layout) > MAX_TABLES:
-            return [
-                Mistake(
-                    "largest",
-                    f"a number of columns that leads to at most {MAX_TABLES} tables",
-                    f"{self.n_tables(layout)} tables",
-                )
-            ]
-        return []
+            return [Mistake("tables", f"terms of at most {MAX_TABLES} tables", f"{text!r}, {number} tables")]
+        expected = f"a number of columns that leads to at most {MAX_TABLES} tables"
+        n_tables = self.n_tables(layout)
+        return [Mistake("largest", expected, f"{n_tables} tables")] if n_tables > MAX_TABLES else []
 
     def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
         """Return the columns of every table that is compared."""

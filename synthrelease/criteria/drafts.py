@@ -126,12 +126,8 @@ class FileFacts:
     def conditions(self) -> tuple[FileColumn, ...]:
         """Columns of two categories that look like what others explain, likewise."""
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
-        return tuple(
-            sorted(
-                (column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)),
-                key=lambda column: -column.tied,
-            )
-        )
+        frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
+        return tuple(sorted(frequent, key=lambda column: -column.tied))
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
         """Return at most so many columns of numbers, the strongest partners first."""
@@ -170,6 +166,13 @@ class CriterionDraft:
     about: float | None = None
     in_place_of: str = ""
     asks: Asked = ""
+
+    def ignoring(self, names: Sequence[str]) -> CriterionDraft:
+        """Return a criterion that says of every column how rows compare in it, with these left out of the comparison."""
+        if "exact" not in self.settings:
+            return self
+        ignored = self.settings.get("ignored")
+        return replace(self, settings={**self.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), *names]})
 
     @classmethod
     def of(

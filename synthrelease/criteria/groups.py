@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
-from synthrelease.criteria.columns import grouping_mistakes, unknown_columns, unnumbered
+from synthrelease.criteria.columns import OF_BINS, grouping_mistakes, unknown_columns, unnumbered
 from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
     LostPair,
@@ -107,11 +107,9 @@ class InGroupsExplained(Explanation[Grouped]):
 
     def smallest(self, facts: PublicFacts) -> int:
         """Return the released rows with a value in the smallest group."""
-        bins, present = (
-            facts.table.digits(facts.table.layout.index(self.about.column)),
-            facts.by_name[self.about.column].present,
-        )
-        return smallest_group(self.about.by, self.about.overall, bins < present, facts)
+        bins = facts.table.digits(facts.table.layout.index(self.about.column))
+        with_value = bins < facts.by_name[self.about.column].present
+        return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
         """Return what drawing moves the largest of so many shares of each group, and of what is left of the group."""
@@ -229,13 +227,7 @@ class ConditionalMean(InGroups):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = self.column_mistakes(setting)
         if self.answered_by is not None and self.values == "own":
-            wrong.append(
-                Mistake(
-                    "answered_by",
-                    'values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
-                    'values = "own"',
-                )
-            )
+            wrong.append(Mistake("answered_by", OF_BINS, 'values = "own"'))
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -459,15 +451,9 @@ class ConditionalMedian(InGroups):
 
         transformation = candidate.transformation
         column, present = transformation.layout.index(self.column), transformation.binning(self.column).present
+        window = partial(Windows, column=column, present=present, within=self.within)
         return [
-            Windows(
-                grouping=grouping,
-                column=column,
-                present=present,
-                within=self.within,
-                q=q,
-                middle=quantile_bins(candidate.counts, grouping, column, present, q),
-            )
+            window(grouping=grouping, q=q, middle=quantile_bins(candidate.counts, grouping, column, present, q))
             for grouping in groupings(self.by, self.overall, transformation, setting)
             for q in self._exact_quantiles
         ]
@@ -506,13 +492,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
                     ((bins < middle - self.about.within) - q) * inside,
                     ((bins > middle + self.about.within) - (1 - q)) * inside,
                 ]
-            errors.append(
-                SumError(
-                    columns=columns,
-                    weights=tuple(weights),
-                    most=(facts.n * limit,) * len(weights),
-                )
-            )
+            errors.append(SumError(columns=columns, weights=tuple(weights), most=(facts.n * limit,) * len(weights)))
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

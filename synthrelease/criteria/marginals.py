@@ -97,9 +97,8 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
         """Counts are whole numbers, so the limit is rounded down to rows."""
-        bins = {column.name: len(column.labels) for column in facts.columns}
+        bins, rows = {column.name: len(column.labels) for column in facts.columns}, math.floor(facts.n * limit)
         named = tuple(map(frozenset, self.about.named_columns(bins)))
-        rows = math.floor(facts.n * limit)
         return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
 
     def every_cell_up_to(self, n_columns: int) -> int:
@@ -519,19 +518,14 @@ class WeightedMarginalError(MarginalCriterion):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         unknown = [*unknown_columns(setting.schema, "weight", [self.weight])]
         unknown = unknown or [*unnumbered(setting, "weight", self.weight)]
-        if unknown:
-            return unknown
-        return [*self._no_weights(setting), *super().mistakes(setting, earlier)]
+        return unknown or [*self._no_weights(setting), *super().mistakes(setting, earlier)]
 
     def _no_weights(self, setting: Setting) -> Iterable[Mistake]:
         for transformation in setting.transformations:
             numbers = transformation.numbers(self.weight)
             if not ((numbers >= 0) & np.isfinite(numbers)).all() or not (numbers > 0).any():
-                yield Mistake(
-                    "weight",
-                    f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)",
-                    f"others in {transformation.binning(self.weight).name!r}",
-                )
+                expected = f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)"
+                yield Mistake("weight", expected, f"others in {transformation.binning(self.weight).name!r}")
                 return
 
     def _weights(self, candidate: SyntheticTable) -> np.ndarray:

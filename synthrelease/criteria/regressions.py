@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, Regression, Setting
-from synthrelease.criteria.columns import representation_mistakes, unknown_columns
+from synthrelease.criteria.columns import OF_BINS, representation_mistakes, unknown_columns
 from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
     LostPair,
@@ -194,26 +194,24 @@ class RegressionCoefficients(Criterion):
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
         """Yield why moments of pairs of columns do not determine the line that is compared."""
         if self.values != "bins":
-            yield Mistake(
-                "answered_by",
-                'values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
-                f'values = "{self.values}"',
-            )
+            yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
         for name in self.columns:
-            others = {transformation.binning(name).name for transformation in setting.transformations} - {
-                self.representation[name]
-            }
-            lacking = setting.schema[name].alternatives[self.representation[name]].missing is not None
+            chosen = self.representation[name]
+            others = {transformation.binning(name).name for transformation in setting.transformations} - {chosen}
+            lacking = setting.schema[name].alternatives[chosen].missing is not None
             if others or lacking:
-                yield Mistake(
-                    "answered_by",
+                expected = (
                     f"a column {name!r} without missing values whose only alternative in use is that of the "
-                    "representation, because moments of pairs of columns answer",
-                    "missing values" if lacking else f"also {listing(sorted(others))}",
+                    "representation, because moments of pairs of columns answer"
                 )
+                yield Mistake("answered_by", expected, "missing values" if lacking else f"also {listing(sorted(others))}")
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        wrong = [*self._refitted(setting), *unknown_columns(setting.schema, "target", [self.target])]
+        wrong = list[Mistake]()
+        if setting.joint_test and self.fit == "every_round":
+            expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
+            wrong.append(Mistake("fit", expected, '"every_round"'))
+        wrong += unknown_columns(setting.schema, "target", [self.target])
         wrong += unknown_columns(setting.schema, "features", self.features)
         if wrong:
             return wrong
@@ -227,21 +225,12 @@ class RegressionCoefficients(Criterion):
             wrong += self._unanswered(setting)
         columns = None if wrong else self.regression_columns(setting, setting.atomic)
         if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
-            wrong.append(
-                Mistake(
-                    "prior" if self.prior else "representation",
-                    "numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
-                    "residuals, and features in spreads from their centres, up to 1e50)",
-                    "numbers that lead beyond",
-                )
+            expected = (
+                "numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
+                "residuals, and features in spreads from their centres, up to 1e50)"
             )
+            wrong.append(Mistake("prior" if self.prior else "representation", expected, "numbers that lead beyond"))
         return wrong
-
-    def _refitted(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield a mistake for a fit in every round where rounds are tested jointly."""
-        if setting.joint_test and self.fit == "every_round":
-            expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
-            yield Mistake("fit", expected, '"every_round"')
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
@@ -617,22 +606,15 @@ class RegressionPrediction(Criterion):
         lines = {name: criterion for name, criterion in earlier.items() if isinstance(criterion, RegressionCoefficients)}
         usable = [name for name, criterion in lines.items() if criterion.fit_charge or criterion.measured_line]
         if self.coefficients not in usable:
-            yield Mistake(
-                "coefficients",
-                "the name of an earlier criterion with a line: regression_coefficients, or "
-                f"regression_one_step with fit_epsilon or line ({listing(usable) or 'there is none'})",
-                repr(self.coefficients),
-                closest(self.coefficients, usable),
-            )
+            lines_with = "regression_coefficients, or regression_one_step with fit_epsilon or line"
+            expected = f"the name of an earlier criterion with a line: {lines_with} ({listing(usable) or 'there is none'})"
+            yield Mistake("coefficients", expected, repr(self.coefficients), closest(self.coefficients, usable))
             return
         partner = _coefficients(earlier, self.coefficients)
         numbers = partner.regression_columns(setting, setting.atomic).numbers[-1]
         if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
-            yield Mistake(
-                "range",
-                f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
-                str(list(self.range)),
-            )
+            expected = f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})"
+            yield Mistake("range", expected, str(list(self.range)))
 
 
 class RegressionPredictionExplained(Explanation[RegressionPrediction]):

@@ -142,13 +142,8 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
             most = float(rows.sum())
             if most:
                 weights = [(bins - float(rows[bins].sum()) / most) * inside for bins in shares]
-                errors.append(
-                    SumError(
-                        columns=columns,
-                        weights=tuple(sign * weight for weight in weights for sign in (1, -1)),
-                        most=(limit * most,) * (2 * len(weights)),
-                    )
-                )
+                both_ways = tuple(sign * weight for weight in weights for sign in (1, -1))
+                errors.append(SumError(columns=columns, weights=both_ways, most=(limit * most,) * len(both_ways)))
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def share_in_words(self, index: int, candidate: SyntheticTable) -> str:

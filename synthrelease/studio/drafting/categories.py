@@ -124,13 +124,10 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
         order.sort(key=lambda text: by_words.index(labels[text]))
     plain = {text: plain_label(labels[text]) for text in order}
     often = Counter(plain.values())
+    unique = {text: label if often[label] == 1 else plain_label(f"{label} ({text})") for text, label in plain.items()}
     codes = {
-        text: CodeDraft(
-            label=label if often[label] == 1 else plain_label(f"{label} ({text})"),
-            rows=answers.texts.get(text, 0),
-            spellings=spellings.get(text, ()),
-        )
-        for text, label in plain.items()
+        text: CodeDraft(label=label, rows=answers.texts.get(text, 0), spellings=spellings.get(text, ()))
+        for text, label in unique.items()
     }
     rows_of = {text: code.rows for text, code in codes.items()}
     common: tuple[str, ...] = ()
@@ -177,7 +174,11 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
             group, rows = [], 0
     if group and groups:
         groups[-1] += group
-    return _in_groups(column, {_group_label([column.codes[text].label for text in group]): group for group in groups})
+    named = dict[str, list[str]]()
+    for group in groups:
+        first, last, joined = column.codes[group[0]].label, column.codes[group[-1]].label, "or" if len(group) == 2 else "to"
+        named[first if len(group) == 1 else plain_label(f"{first} {joined} {last}")] = group
+    return _in_groups(column, named)
 
 
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
@@ -185,19 +186,13 @@ def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
 
     Where all of a larger category is rare, it stands for itself.
     """
-    total = sum(code.rows for code in column.codes.values())
+    least = least_share * sum(code.rows for code in column.codes.values())
     rows_of, groups = Counter[str](), dict[str, list[str]]()
     for text, home in column.within.items():
         rows_of[home] += column.codes[text].rows
     for text, code in column.codes.items():
         home = column.within[text]
-        label = (
-            code.label
-            if code.rows >= least_share * total
-            else home
-            if rows_of[home] < least_share * total
-            else f"other: {home}"
-        )
+        label = code.label if code.rows >= least else home if rows_of[home] < least else f"other: {home}"
         groups.setdefault(label, []).append(text)
     singles = {label: column.codes[texts[0]].label for label, texts in groups.items() if len(texts) == 1}
     return _in_groups(column, {singles.get(label, label): texts for label, texts in groups.items()})
@@ -208,10 +203,6 @@ def _in_groups(column: ColumnDraft, groups: Mapping[str, Sequence[str]]) -> Colu
     if not 2 <= len(groups) < len(column.codes):
         return column
     return replace(column, groups={label: tuple(texts) for label, texts in groups.items()})
-
-
-def _group_label(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else plain_label(f"{labels[0]} {'or' if len(labels) == 2 else 'to'} {labels[-1]}")
 
 
 _YES, _NO = (frozenset(WORDS["answers"][answer]) for answer in ("yes", "no"))
@@ -226,11 +217,8 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
     The most frequent spelling stays; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are many.
     """
     texts, labels = answers.texts, answers.entry.labels
-    if (
-        all(map(_WITH_POINT.fullmatch, texts))
-        and not any(map(_ZERO_FIRST.fullmatch, texts))
-        and not texts.keys() & labels.keys()
-    ):
+    whole = all(map(_WITH_POINT.fullmatch, texts)) and not any(map(_ZERO_FIRST.fullmatch, texts))
+    if whole and not texts.keys() & labels.keys():
         return replace(answers, texts=_sums(texts, lambda text: text.partition(".")[0])), {}
     if all(map(_DECIMAL.fullmatch, texts)) and not labels:  # 12 is 12.0, as a release reads it
         frequent = {_without_zeros(text): text for text in sorted(texts, key=lambda text: texts[text])}
@@ -291,10 +279,9 @@ def _unlisted_in_words(texts: Collection[str]) -> str:
     unprintable = [ascii(text) for text in texts if len(text) <= _LONGEST]
     examples = ", ".join(unprintable[:3]) + (f" and {len(unprintable) - 3} more" if len(unprintable) > 3 else "")
     long = len(texts) - len(unprintable)
-    reasons = (
-        [f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({examples})"] if unprintable else []
-    )
-    return " and ".join([*reasons, *([f"{so_many(long, 'text')} of more than {_LONGEST} characters"] if long else [])])
+    strange = f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({examples})"
+    parts = (unprintable and strange, long and f"{so_many(long, 'text')} of more than {_LONGEST} characters")
+    return " and ".join(part for part in parts if part)
 
 
 def _spellings_in_words(spellings: Mapping[str, tuple[str, ...]]) -> str:

@@ -118,13 +118,8 @@ def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence
     gap = _GAP * (high - low) if len(values_of_others) >= _MANY_MISSING else math.inf
 
     def is_far(value: float) -> bool:
-        above_few = are_few and abs(value) >= 10 and value > max(high + 5, 1.5 * high)
-        return (
-            (low >= 0 > value)
-            or above_few
-            or (value >= 99 and value > _FAR * max(high, 1))
-            or (value >= 777 and value - high > gap)
-        )
+        far_above = (value >= 99 and value > _FAR * max(high, 1)) or (value >= 777 and value - high > gap)
+        return far_above or low >= 0 > value or (are_few and abs(value) >= 10 and value > max(high + 5, 1.5 * high))
 
     return _spikes(texts, values) & suspects | {text for text in suspects if is_far(values[text])}
 

@@ -163,11 +163,9 @@ def draft_acceptance(
     outcomes = drafts_of(file)
     drafted = tuple(outcome for outcome in outcomes if isinstance(outcome, CriterionDraft))
     grouped = {name for draft in drafted for name in grouped_by(draft)}
-    return AcceptanceDraft(
-        criteria=drafted,
-        groups={column.name: column.bins.groups for column in columns if column.bins and column.name in grouped},
-        left_out=tuple(outcome for outcome in outcomes if isinstance(outcome, str)),
-    )
+    groups = {column.name: column.bins.groups for column in columns if column.bins and column.name in grouped}
+    left_out = tuple(outcome for outcome in outcomes if isinstance(outcome, str))
+    return AcceptanceDraft(criteria=drafted, groups=groups, left_out=left_out)
 
 
 def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
@@ -186,9 +184,8 @@ def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pai
         names = sorted(pair.columns, key=index.__getitem__)
         together = valued(marginals.get(tuple(index[name] for name in names)), *(name in missing for name in names))
         for column, partner, counts in ((*names, together.sum(axis=0)), (*names[::-1], together.sum(axis=1))):
-            partners[column][partner] = Partner(
-                distance=pair.distance, smallest_group=_smallest_group(drafted[partner], counts)
-            )
+            smallest = _smallest_group(drafted[partner], counts)
+            partners[column][partner] = Partner(distance=pair.distance, smallest_group=smallest)
     return partners
 
 
@@ -253,33 +250,24 @@ def settle(
     progress("comparing two halves of the public file by the criteria")
     measures = yardsticks(spec, public, spec.space[0], seed)
     margin = spec.joint_test.margin if spec.joint_test else 0.0
+    numbers = range(len(draft.criteria))
+    figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in attempts] for i in numbers]
+    sensitivities = [max((s for fit in attempts if (s := fit.sensitivities[i]) is not None), default=None) for i in numbers]
     settled: list[CriterionDraft | str | None] = [
-        with_threshold(
-            _measured_in(criterion, spec),
-            measures[index],
-            [_figure(attempt, index) for attempt in attempts],
-            _sensitivity(attempts, index),
-            margin,
-        )
-        for index, criterion in enumerate(draft.criteria)
+        with_threshold(_measured_in(criterion, spec), measures[i], figures[i], sensitivities[i], margin)
+        for i, criterion in enumerate(draft.criteria)
     ]
     settled = one_of_each(draft.criteria, settled)
     of_bins = [draft_.asks for draft_ in draft.criteria].index("shares of single columns")
     settled[of_bins] = _beside_cells(settled[of_bins], settled[0])
-    standing = DraftStanding(
-        bins=_typical(attempts, of_bins),
-        judged=any(isinstance(draft_, CriterionDraft) and draft_.asks == "pairs" for draft_ in settled),
-    )
+    judged = any(isinstance(draft_, CriterionDraft) and draft_.asks == "pairs" for draft_ in settled)
+    standing = DraftStanding(bins=float(np.median(figures[of_bins])), judged=judged)
     # Face privacy has no threshold: alone it compares no row with the original, and a release is refused.
     if not any(isinstance(draft_, CriterionDraft) and "threshold" in draft_.settings for draft_ in settled):
-        fits = [_figure(attempt, 0) for attempt in attempts]
-        settled[0] = _kept_anyway(draft.criteria[0], measures[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
-    settled_draft = replace(
-        draft,
-        criteria=tuple(draft_ for draft_ in settled if isinstance(draft_, CriterionDraft)),
-        left_out=(*draft.left_out, *(draft_ for draft_ in settled if isinstance(draft_, str))),
-    )
-    return settled_draft, standing
+        settled[0] = _kept_anyway(draft.criteria[0], measures[0], figures[0], sensitivities[0] or 1 / public.total)
+    criteria = tuple(draft_ for draft_ in settled if isinstance(draft_, CriterionDraft))
+    left_out = (*draft.left_out, *(draft_ for draft_ in settled if isinstance(draft_, str)))
+    return replace(draft, criteria=criteria, left_out=left_out), standing
 
 
 def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]) -> list[AttemptResult]:
@@ -293,9 +281,8 @@ def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str]
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
     """Return a criterion with the unit of its figures in the remark, where they have one."""
-    facts = spec.setting.facts(spec.space[0].transformation)
     criterion = next(drafted for drafted in spec.criteria if drafted.name == draft.settings["name"])
-    unit = explain(criterion).figure_unit(facts)
+    unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
     below = "; below 0 is room to spare" if criterion.best_figure < 0 else ""
     in_remark = unit.startswith("share") and "share" in draft.remark and not below
     return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit and not in_remark else draft
@@ -340,20 +327,6 @@ def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[flo
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
     return replace(draft, settings={**draft.settings, "threshold": threshold, "epsilon": epsilon})
-
-
-def _typical(attempts: Sequence[AttemptResult], index: int) -> float:
-    return float(np.median([_figure(attempt, index) for attempt in attempts]))
-
-
-def _figure(attempt: AttemptResult, index: int) -> float:
-    figure = attempt.figures[index]
-    return math.inf if figure is None else figure
-
-
-def _sensitivity(attempts: Sequence[AttemptResult], index: int) -> float | None:
-    sensitivities = [attempt.sensitivities[index] for attempt in attempts]
-    return max((sensitivity for sensitivity in sensitivities if sensitivity is not None), default=None)
 
 
 def with_threshold(
@@ -480,9 +453,8 @@ def suggested_rules(
     comparing = [] if own_numbers is None else _comparing(schema, binnings, table, without, own_numbers)
     pairs = {frozenset(rule.columns) for rule in comparing}  # of which a comparison says more than some of its cells
     about_cells = [*_about_gaps(schema, binnings, table, without), *_about_cells(schema, binnings, table, without)]
-    return _best(
-        [*comparing, *(rule for rule in about_cells if frozenset(rule.columns) not in pairs)], schema, table, steps or {}
-    )
+    others = [rule for rule in about_cells if frozenset(rule.columns) not in pairs]
+    return _best([*comparing, *others], schema, table, steps or {})
 
 
 def _comparing(
@@ -493,13 +465,10 @@ def _comparing(
     Pairs are looked for in bins: cells in which every number of one column is above every number of the other. Where none of
     them has a row, though many would by chance, the own numbers of all rows decide.
     """
-    columns_ = [
-        i
-        for i, column in enumerate(schema.columns)
-        if binnings[i].lower and column.name not in without and not (column.part or column.minus or column.counts)
-    ]
+    plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
+    numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
     marginals, candidates = with_pairs(table), list[tuple[float, int, int]]()
-    for pair in combinations(columns_, 2):
+    for pair in combinations(numeric, 2):
         counts = marginals.get(pair)[: binnings[pair[0]].present, : binnings[pair[1]].present]
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, counts.sum())
         for first, second, cells, rows in ((*pair, counts, expected), (*pair[::-1], counts.T, expected.T)):
@@ -520,7 +489,11 @@ def _best(
     rules: Iterable[Suggestion], schema: Schema, table: Counts, steps: Mapping[str, float | None] = MappingProxyType({})
 ) -> list[Suggestion]:
     of_pair, chosen = Counter[tuple[str, str]](), list[Suggestion]()
-    domains = {column.name: _domain(column) for column in schema.columns}
+    labels = {column.name: column.atoms.labels if column.kind == "category" else () for column in schema.columns}
+    domains = {
+        column.name: Domain(kind=column.kind, bounds=column.bounds, categories=labels[column.name], missing=True)
+        for column in schema.columns
+    }
     for rule in sorted(rules, key=lambda rule: -rule.expected):
         if _can_be_read(rule.never, domains):
             of_pair[rule.columns] += 1
@@ -545,11 +518,6 @@ def _own_values(column: Column, step: float | None) -> int:
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
-
-
-def _domain(column: Column) -> Domain:
-    labels = column.atoms.labels if column.kind == "category" else ()
-    return Domain(kind=column.kind, bounds=column.bounds, categories=labels, missing=True)
 
 
 def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:

@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -59,7 +59,7 @@ from synthrelease.studio.drafting.criteria import (
     ties,
 )
 from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, MembersDraft, read_members
-from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, MarksDraft, UnitAnswer, draft_marks, ignoring, most_leaning
+from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, MarksDraft, UnitAnswer, draft_marks, most_leaning
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file, row_numbers
 from synthrelease.studio.drafting.text import (
     TEST,
@@ -284,8 +284,8 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     """
     # what the request says, as far as the header of the file can tell
     name, public, table, key = request.name, request.public, request.table, request.key
-    if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
-        device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
+    device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
+    if device or not _NAME.fullmatch(name):
         expected = "a name of letters, digits, - and _ that starts with a letter (two files get it)"
         raise InputError(f"expected {expected}, found {name!r}{device}.")
     selection = AskedFor(only=request.only, leave_out=request.leave_out)
@@ -304,9 +304,8 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     members = None
     if key is not None:
         if unit is not None and unit.key is not None:
-            raise InputError(
-                f"--unit: expected `row` with --key (a record is a root with all its members), found {request.unit!r}."
-            )
+            expected = "`row` with --key (a record is a root with all its members)"
+            raise InputError(f"--unit: expected {expected}, found {request.unit!r}.")
         file, members = read_members(public, request.members, key, codebook, table, selection)
     elif request.members is not None:
         raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
@@ -323,7 +322,14 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     if request.areas is not None:
         areas, columns, left_out = with_areas(request.areas, file, book, columns, left_out)
     if len(columns) < 2 and (members is None or not columns):
-        raise _too_few(f"{public}", file, members, columns, left_out)
+        reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
+        why = f" ({reasons})" if reasons else ""
+        if len(file.columns) == 1 and members is None:  # perhaps no table at all: its first line may be a row, and is not shown
+            why = (
+                " in lines that no comma, semicolon, tab or bar divides. Give the DDI codebook (XML) of a fixed-width file to "
+                "--codebook, or convert the file to CSV with a header first"
+            )
+        raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{why}.")
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")
         columns, dropped = chosen_columns(columns, file.batches(), file.n_rows)
@@ -331,30 +337,8 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     if gone := [column for column in left_out if column.source in promise.important]:
         raise InputError(f"--important: expected columns that can be released, found {gone[0].source!r}: {gone[0].because}.")
     important = tuple(column.name for column in columns if column.source in promise.important)
-    return Subject(
-        name=name,
-        file=file,
-        columns=tuple(columns),
-        left_out=tuple(left_out),
-        voice=voice,
-        unit=unit,
-        promise=replace(promise, important=important),
-        members=members,
-        areas=areas,
-    )
-
-
-def _too_few(
-    public: str, file: PublicFile, members: MembersDraft | None, columns: Sequence[ColumnDraft], left_out: Iterable[LeftOut]
-) -> InputError:
-    reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
-    why = f" ({reasons})" if reasons else ""
-    if len(file.columns) == 1 and members is None:  # perhaps no table at all: its first line may be a row, and is not shown
-        why = (
-            " in lines that no comma, semicolon, tab or bar divides. Give the DDI codebook (XML) of a fixed-width file to "
-            "--codebook, or convert the file to CSV with a header first"
-        )
-    return InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{why}.")
+    subject = Subject(name=name, file=file, columns=tuple(columns), left_out=tuple(left_out), voice=voice)
+    return replace(subject, unit=unit, promise=replace(promise, important=important), members=members, areas=areas)
 
 
 # The ground of all drafts of a subject: its rows in bins, their associations, suggested rules, and plans to race.
@@ -488,26 +472,20 @@ def _counted_at_last(subject: Subject) -> tuple[Subject, ReleaseSpec, Counts]:
         except SpecError as error:
             problems = error.problems
         if any(column.weight for column in subject.columns):
-            columns = tuple(without_role(column) if column.weight else column for column in subject.columns)
-            subject = replace(subject, columns=columns)
+            plain = tuple(without_role(column) if column.weight else column for column in subject.columns)
+            subject = replace(subject, columns=plain)
             continue
         members = subject.members
-        of_members = {
-            problem.path.split(".")[2]: problem for problem in problems if problem.path.startswith("members.columns.")
-        }
+        because = {problem.path: f"it could not be drafted ({_why(problem)})" for problem in problems}
+        of_members = {path.split(".")[2]: why for path, why in because.items() if path.startswith("members.columns.")}
         if members is not None and 0 < len(of_members) < len(members.columns):
-            reasons = {name: _undrafted(problem) for name, problem in of_members.items()}
-            subject = replace(subject, members=members.without(reasons))
+            subject = replace(subject, members=members.without(of_members))
             continue
-        at_fault = {problem.path.split(".")[1]: problem for problem in problems if problem.path.startswith("columns.")}
-        gone = {
-            column.name: LeftOut(source=column.source, because=_undrafted(at_fault[column.name]))
-            for column in subject.columns
-            if column.name in at_fault
-        }
-        if not gone:
+        at_fault = {path.split(".")[1]: why for path, why in because.items() if path.startswith("columns.")}
+        columns = [column for column in subject.columns if column.name in at_fault]
+        if not columns:
             break
-        subject = subject.without(gone)
+        subject = subject.without({c.name: LeftOut(source=c.source, because=at_fault[c.name]) for c in columns})
     raise no_draft(subject.file, problems)
 
 
@@ -538,11 +516,9 @@ def _held_out(
     and the column in which rows of persons lean most, and how much."""
     transformation, gaps = spec.space[0].transformation, _gaps(subject)
     if narrower is not None:
-        narrow = {
-            column.name: (column, binning) for column, binning in zip(narrower.subject.columns, narrower.binnings, strict=True)
-        }
+        narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
         wide = zip(subject.columns, transformation.binnings, strict=True)
-        maps = [wider_bin_of_each((column, binning), narrow[column.name]) for column, binning in wide]
+        maps = [wider_bin_of_each(pair, narrow[pair[0].name]) for pair in wide]
         return narrower.race.held_out.in_bins(transformation.layout, maps), narrower.leaning, narrower.lean
     if subject.unit is None or not subject.unit.later:
         return HeldOut.of_rows(table, pairs, gaps, SEED), "", ""
@@ -579,10 +555,6 @@ def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> R
         except SpecError as error:  # the message names the file that the draft would become
             named = {problem: f"{Path(problem.file).parent.name}/{subject.name}.toml" for problem in error.problems}
             raise SpecError([replace(problem, file=file) for problem, file in named.items()]) from None
-
-
-def _undrafted(problem: Problem) -> str:
-    return f"it could not be drafted ({_why(problem)})"
 
 
 def _why(problem: Problem) -> str:
@@ -986,7 +958,7 @@ def counting_marks(whole: Tried) -> Tried:
     if preserved is None or marks is None:
         return whole
     subject.voice.say(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
-    choices = replace(choices, tables=marks.tables(choices.tables), marks=tuple(marks.lines(0, 0)))
+    choices = replace(choices, tables=marks.tables(choices.tables), marks=marks)
     held_out = ground.race.held_out
 
     def counted(spec: ReleaseSpec) -> HeldOut:
@@ -998,9 +970,10 @@ def counting_marks(whole: Tried) -> Tried:
     with_numbers = counted(spec).kept_by_draft(spec, subject.voice.patiently)
     if with_numbers is None or not with_numbers.better(preserved):
         return whole
-    choices = replace(choices, marks=tuple(marks.lines(len(preserved.lost), len(with_numbers.lost))))
+    compared = replace(marks, n_before=len(preserved.lost), n_lost=len(with_numbers.lost))
+    choices = replace(choices, marks=compared)
     first = draft_acceptance(subject.wide, ground.table, ground.pairs)
-    first = replace(first, criteria=tuple(ignoring(list(marks.groups), criterion) for criterion in first.criteria))
+    first = replace(first, criteria=tuple(criterion.ignoring([*marks.groups]) for criterion in first.criteria))
     counting = with_more(whole, subject, choices, first, counted)
     return whole if whole.standing.good and not counting.standing.good else counting
 

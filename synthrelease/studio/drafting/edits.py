@@ -42,7 +42,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.spec.tried import leave, rows_tried
 from synthrelease.studio.drafting.bins import Ends, bin_numbers, bin_texts
-from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut, plain_name
+from synthrelease.studio.drafting.column_draft import LeftOut, plain_name
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import PublicFile, own_numbers
 from synthrelease.studio.drafting.text import codelist_name, column_settings
@@ -291,14 +291,10 @@ def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
             tables = read_toml(neighbour)
         except SpecError:
             continue
-        files = {
-            key: beside(neighbour, tables[key]).resolve()
-            for key in ("extends", "acceptance")
-            if isinstance(tables.get(key), str)
-        }
-        if files.get("extends") == path.resolve():
+        extended, of_neighbour = (beside(neighbour, str(tables.get(key))).resolve() for key in ("extends", "acceptance"))
+        if extended == path.resolve():
             yield f"{neighbour} extends this configuration and would lose the column, too: give one of them tables of its own"
-        elif changes and files.get("acceptance") == acceptance.resolve():
+        elif changes and of_neighbour == acceptance.resolve():
             yield f"{neighbour} has the same acceptance file, {acceptance}, which would be changed: give one of them a copy"
 
 
@@ -421,12 +417,12 @@ class _References:
 
     def _imputation(self) -> None:
         match = self.tables.get("imputation", {}).get("match", [])
-        named = [index for index, name in enumerate(match) if name in self.gone]
-        if named and len(named) == len(match):
+        if match and self.gone >= {*match}:
             self.undecided.append("imputation.match would be left empty: say in which columns donors shall agree")
             return
-        for index in named:
-            self._take(("imputation", "match", index), f"{match[index]!r} in imputation.match")
+        for index, name in enumerate(match):
+            if name in self.gone:
+                self._take(("imputation", "match", index), f"{name!r} in imputation.match")
 
     def _to_decide(self) -> None:
         """Find tables in which a column is a promise of its own: totals, persons, pieces."""
@@ -456,7 +452,11 @@ class _References:
             first = same.setdefault(text, index)
             if first != index and (table != criteria[index] or smaller[first] != criteria[first]):
                 gone[index] = f"says the same as {criteria[first]['name']!r} then"
-        while building := self._building_on({criteria[index]["name"] for index in gone}, gone):
+        while building := {  # criteria that name one that goes, as the prediction of a line names the line
+            index: f"builds on {table['coefficients']!r}"
+            for index, table in enumerate(criteria)
+            if index not in gone and table.get("coefficients") in {criteria[index]["name"] for index in gone}
+        }:
             gone |= building
         for index, why in sorted(gone.items()):
             self._take(("criteria", index), f"the criterion {criteria[index]['name']!r}, which {why}", acceptance=True)
@@ -466,21 +466,13 @@ class _References:
             if index not in gone and table != criteria[index]:
                 self._replace(index, criteria[index], table)
 
-    def _building_on(self, names: Collection[str], gone: Collection[int]) -> dict[int, str]:
-        """Return criteria that name one that goes, as the prediction of a line names the line."""
-        return {
-            index: f"builds on {table['coefficients']!r}"
-            for index, table in enumerate(self.acceptance["criteria"])
-            if index not in gone and table.get("coefficients") in names
-        }
-
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the criterion without the columns; None where nothing is left that it could look at."""
         smaller = self._without(CRITERIA[table["kind"]], table)
-        if "tables" in smaller and not smaller["tables"] and table["tables"]:
+        if table.get("tables") and not smaller["tables"]:
+            del smaller["tables"]
             if "largest" not in smaller:
                 return None
-            del smaller["tables"]
         looked_at = [settings for settings in (("features",), ("exact", "within_one_bin")) if any(map(table.get, settings))]
         return None if any(not any(map(smaller.get, settings)) for settings in looked_at) else smaller
 
@@ -672,10 +664,9 @@ def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: Publ
 
     A number of a bin that the column has no longer goes. No bin gets a number that is as good as its middle.
     """
-    labels = [binning.labels[: binning.present] for binning in column.alternatives.values()]
-    bins = {
-        interval.label: interval for texts in labels for interval in parse_bins(texts, whole_numbers=column.kind == "integer")
-    }
+    whole = column.kind == "integer"
+    texts = [binning.labels[: binning.present] for binning in column.alternatives.values()]
+    bins = {interval.label: interval for labels in texts for interval in parse_bins(labels, whole_numbers=whole)}
     means = _numbers(column, [interval for label, interval in bins.items() if label not in numbers_of], public, policy)
     return {label: value for label, value in (dict(numbers_of) | means).items() if label in bins}
 
@@ -827,11 +818,9 @@ def criterion_edits(
     lines = {key: toml(text) for key, text in {"name": _name(spec, kind, names), "kind": kind, **settings}.items()}
     lines |= {"threshold": threshold, "epsilon": epsilon} | ({"reason": toml(reason)} if reason else {})
     table = "{ " + ", ".join(f"{key} = {text}" for key, text in lines.items()) + " }"
-    groups = [
-        Edit(path=("groups", column.name), toml=toml(next(iter(column.alternatives))))
-        for column in (spec.schema[name] for name in names[1:] if "by" in settings)
-        if column.name not in acceptance.get("groups", {}) and len(column.alternatives) > 1
-    ]
+    by = [spec.schema[name] for name in names[1:] if "by" in settings and name not in acceptance.get("groups", {})]
+    first_bins = {column.name: next(iter(column.alternatives)) for column in by if len(column.alternatives) > 1}
+    groups = [Edit(path=("groups", column), toml=toml(alternative)) for column, alternative in first_bins.items()]
     return [*groups, Edit(path=("criteria", len(acceptance["criteria"])), toml=table)]
 
 
@@ -899,22 +888,16 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
     """
     entry = CodebookEntry(number=kind == "number", code=kind == "name")
     columns, left_out, _ = drafted_columns(file, {source: entry})
-    column = next((draft for draft in columns if draft.source == source and _is(draft, kind)), None)
+    kinds = [(draft, "date" if draft.of_date else "number" if draft.bins else "name") for draft in columns]
+    column = next((draft for draft, of_kind in kinds if draft.source == source and of_kind == kind), None)
     if column is None:
         reason = next((gone.because for gone in left_out if gone.source == source), "its values are of another kind")
         raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
     if codelist_name("", column):
         raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own: draft anew with `init`.")
-    settings, alternatives = column_settings("", column), dict[str, object]()
-    for key in [key for key in settings if key.startswith("alternatives.")]:
-        alternatives[key.removeprefix("alternatives.")] = settings.pop(key)
+    settings = column_settings("", column)
+    alternatives = {key.partition(".")[2]: settings.pop(key) for key in [*settings] if key.startswith("alternatives.")}
     return settings | ({"alternatives": alternatives} if alternatives else {}) | {"source": source}
-
-
-def _is(column: ColumnDraft, kind: Kind) -> bool:
-    if kind == "date":
-        return column.of_date
-    return not column.of_date and (column.kind in ("integer", "real")) == (kind == "number")
 
 
 # A column of the public file that a configuration does not release, added with what has to name it.
@@ -957,16 +940,16 @@ def bring_back(
     for index, generator in enumerate(configuration["generators"]):
         tables, path = generator.get("tables"), ("generators", index, "tables")
         if isinstance(tables, str) and not _covers_all(tables):
-            edits.append(Edit(path=path, toml=_with_term(tables, name)))
+            one_line = "\n" not in tables.strip()  # else the formula keeps the lines that it has
+            term = _term(tables, name)
+            formula_text = toml(f"{tables} + {term}") if one_line else f'"""\n{tables.strip()} +\n{term}\n"""'
+            edits.append(Edit(path=path, toml=formula_text))
         elif isinstance(tables, list):
             terms = [text if _covers_all(text) else f"{text} + {_term(text, name)}" for text in tables]
             edits.append(Edit(path=path, toml=toml(terms)))
-    ignoring = [
-        Edit(path=("criteria", index, "ignored"), toml=toml([*table.get("ignored", ()), name]))
-        for index, (table, criterion) in enumerate(zip(acceptance["criteria"], spec.criteria, strict=True))
-        if "ignored" in type(criterion).model_fields
-    ]
-    return edits, ignoring
+    comparing = [index for index, criterion in enumerate(spec.criteria) if "ignored" in type(criterion).model_fields]
+    ignored = {index: [*acceptance["criteria"][index].get("ignored", ()), name] for index in comparing}
+    return edits, [Edit(path=("criteria", index, "ignored"), toml=toml(names)) for index, names in ignored.items()]
 
 
 def _covers_all(tables: str) -> bool:
@@ -978,10 +961,3 @@ def _term(tables: str, name: str) -> str:
     weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
     weight = weights[len(weights) // 2] if weights else 1.0
     return name if weight == 1 else f"{weight:g} {name}"
-
-
-def _with_term(tables: str, name: str) -> str:
-    """Return the formula with one more term, in the lines that it has."""
-    if "\n" not in tables.strip():
-        return toml(f"{tables} + {_term(tables, name)}")
-    return f'"""\n{tables.strip()} +\n{_term(tables, name)}\n"""'

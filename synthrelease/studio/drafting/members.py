@@ -56,11 +56,10 @@ class MembersDraft:
 
     def without(self, reasons: Mapping[str, str]) -> MembersDraft:
         """Return the draft without these columns of members, and why not."""
-        gone = tuple(
-            LeftOut(source=column.source, because=reasons[column.name]) for column in self.columns if column.name in reasons
-        )
+        sources = {column.source: reasons[column.name] for column in self.columns if column.name in reasons}
+        gone = [LeftOut(source=source, because=because) for source, because in sources.items()]
         stay = tuple(column for column in self.columns if column.name not in reasons)
-        order = tuple(name for name in self.order if name not in {column.source for column in gone})
+        order = tuple(name for name in self.order if name not in sources)
         return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:

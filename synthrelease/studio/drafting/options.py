@@ -7,7 +7,7 @@ every level of areas gets its own: those of an area that its rows can bear.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -28,7 +28,6 @@ from synthrelease.studio.drafting.categories import are_too_many, draft_codes
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut, heavy_value, left_out_as_key, plain_name
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, every_row
-from synthrelease.studio.drafting.toml_edit import comment, toml
 from synthrelease.studio.rehearsal.dependence import LEAST_ODD, from_independence
 
 WITHIN = ">"
@@ -56,15 +55,13 @@ def nested_columns(
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
     for source, column in drafted.items():
-        n = len(answers[source].texts) if source in answers else 0
-        worded = (
-            column.kind in ("code", "category")
-            if isinstance(column, ColumnDraft)
-            else n and not left_out_as_key(answers[source])
-        )
-        if not (n and worded and are_too_many(answers[source].texts)) or answers[source].missing_rows:
+        if source not in answers:
             continue
-        if answers[source].rows < _ROWS * n:
+        texts, n = answers[source].texts, len(answers[source].texts)
+        worded = (
+            column.kind in ("code", "category") if isinstance(column, ColumnDraft) else not left_out_as_key(answers[source])
+        )
+        if not (n and worded and are_too_many(texts)) or answers[source].missing_rows or answers[source].rows < _ROWS * n:
             continue
         chain = [source]
         for group in sorted(groups, key=lambda source_: -len(answers[source_].texts)):
@@ -73,27 +70,17 @@ def nested_columns(
             if larger and _tells(rows.codes[smaller], rows.codes[group]):
                 chain.insert(0, group)
         if len(chain) > 1:
-            questions.setdefault(
-                chain[-2],
-                f"each of the {n} values of {source!r} lies in one value of {chain[-2]!r}, and the draft groups most of them. "
-                f"If these are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}",
+            lies_in = (
+                f"each of the {n} values of {source!r} lies in one value of {chain[-2]!r}, and the draft groups most of them"
             )
+            again = f"If these are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}"
+            questions.setdefault(chain[-2], f"{lies_in}. {again}")
     return questions
 
 
 def _may_be_level(column: ColumnDraft) -> bool:
     plain = column.kind in ("code", "category") and not column.common and column.characters is None
     return plain and 2 <= len(column.codes) <= _MOST_GROUPS
-
-
-def _texts(column: ColumnDraft) -> dict[str, str]:
-    """Return what each text of an area becomes."""
-    return {text: code.label for first, code in column.codes.items() for text in (first, *code.spellings)}
-
-
-def _known(rows_: tuple[list[str], np.ndarray], texts: Container[str]) -> np.ndarray:
-    """(n_rows,) which text each row has, -1 for one that is no area."""
-    return np.array([code if text in texts else -1 for code, text in enumerate(rows_[0])])[rows_[1]]
 
 
 def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
@@ -140,8 +127,12 @@ class AreasDraft:
             if source not in drafted or not _may_be_level(drafted[source]):
                 usable = listing(name for name, column in drafted.items() if _may_be_level(column))
                 raise InputError(f"--areas: expected columns of at most {_MOST_GROUPS} areas ({usable}), found {source!r}.")
-        rows, texts = every_row(file, sources), {source: _texts(drafted[source]) for source in sources[:-1]}
-        areas = {source: _known(rows[source], texts.get(source, answers.texts)) for source in sources}
+        rows, labels, areas = every_row(file, sources), dict[str, dict[str, str]](), dict[str, np.ndarray]()
+        for source, (texts, codes) in rows.items():
+            drafted_codes = drafted[source].codes if source != sources[-1] else {}
+            labels[source] = {text: code.label for first, code in drafted_codes.items() for text in (first, *code.spellings)}
+            known = answers.texts if source == sources[-1] else labels[source]
+            areas[source] = np.array([code if text in known else -1 for code, text in enumerate(texts)])[codes]
         for upper, lower in pairwise(sources):
             if not _tells(areas[lower], areas[upper]):
                 raise InputError(
@@ -152,7 +143,7 @@ class AreasDraft:
         smallest, levels = areas[sources[-1]], {}
         for source in sources[:-1]:
             pairs = np.unique(np.stack([smallest, areas[source]])[:, (smallest >= 0) & (areas[source] >= 0)], axis=1).T.tolist()
-            home = {rows[sources[-1]][0][at]: texts[source][rows[source][0][upper_code]] for at, upper_code in pairs}
+            home = {rows[sources[-1]][0][at]: labels[source][rows[source][0][upper_code]] for at, upper_code in pairs}
             if lost := [code for code in column.codes if code not in home]:
                 raise InputError(f"--areas: expected an area of {source!r} for every code, found none for {lost[0]!r}.")
             levels[drafted[source].name] = {code: home[code] for code in column.codes}
@@ -187,9 +178,8 @@ class AreasDraft:
         bins = {**sizes, **areas}
         for level in reversed(self.chain):
             while tables_of[level]:
-                divided_ = AreaTables.of(whole, tables_of, bins, noise)
-                largest = (level, tables_of[level][-1])
-                deviation = math.sqrt(noise.of_table(cost * divided_.shares[largest]).variance_above)
+                shares, largest = AreaTables.of(whole, tables_of, bins, noise).shares, (level, tables_of[level][-1])
+                deviation = math.sqrt(noise.of_table(cost * shares[largest]).variance_above)
                 if deviation * math.prod(bins[name] for name in largest) <= _BEARABLE * n_rows:
                     break
                 tables_of[level] = tables_of[level][:-1]
@@ -219,7 +209,7 @@ class AreasDraft:
         settings |= {"name": f"rows of each {name}", "tables": [name]}
         remark = "The share of the rows in each of the smallest areas"
         of_areas = CriterionDraft(settings=settings, remark=remark, asks="single columns")
-        return (*(ignoring([name], criterion) for criterion in drafted), of_areas)
+        return (*(criterion.ignoring([name]) for criterion in drafted), of_areas)
 
 
 class AreaTables(NamedTuple):
@@ -267,14 +257,6 @@ class AreaTables(NamedTuple):
         return cls(wanted=f" {WITHIN} ".join(f"{off:g}" for off in limits), shares=shares)
 
 
-def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:
-    """Return a criterion that says of every column how rows compare in it, with these left out of the comparison."""
-    if "exact" not in drafted.settings:
-        return drafted
-    ignored = drafted.settings.get("ignored", [])
-    return replace(drafted, settings={**drafted.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), *names]})
-
-
 def areas_asked(request: str, file: PublicFile) -> list[str]:
     """Return the columns of the file that --areas names, the largest areas first.
 
@@ -316,10 +298,13 @@ class MarksDraft:
     ----------
     groups : by the name of the column with their number, the columns of marks.
     yes : of each of these the category that is a mark.
+    n_before, n_lost : pairs that fits of the draft lose without and with the numbers of marks.
     """
 
     groups: Mapping[str, tuple[str, ...]]
     yes: Mapping[str, str]
+    n_before: int = 0
+    n_lost: int = 0
 
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
         """Return the tables that were raced, without those of two marks of one group, and the number of each group by each
@@ -346,27 +331,11 @@ class MarksDraft:
 
         return tuple(f"{weight(columns)}{':'.join(columns)}" for columns in chosen)
 
-    def lines(self, n_before: int, n_lost: int) -> list[str]:
-        """Return the table [marks], and what is said above it.
-
-        Parameters
-        ----------
-        n_before, n_lost : pairs that fits of the draft lose without and with it.
-        """
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings of [marks], without its groups."""
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
-        return [
-            comment(
-                "Rare marks that come together in the public file. How many of a group a row has gets a column of its own, "
-                f"which follows from the row exactly: with it most fits to the public file lose {n_lost} pairs of columns that "
-                f"are associated, without it {n_before}, at the same epsilon."
-            ),
-            "[marks]",
-            f"most = {MOST}".ljust(31) + " # stands for itself and all above",
-            *([f"yes = {toml(yes)}"] if yes else []),
-            "",
-            "[marks.groups]",
-            *(f"{name} = {toml(marks)}" for name, marks in self.groups.items()),
-        ]
+        return {"most": MOST} | ({"yes": yes} if yes else {})
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:

@@ -155,14 +155,12 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     policy, header = _layout(source, positions)
     names, misnamed = _distinct_names(header)
     names, not_wanted = wanted.of(names)
-    unreadable = {}
-    if _unreadable(source, names, policy):
-        unreadable = {name: problem for name in names if (problem := _unreadable(source, [name], policy))}
+    broken = names if _unreadable(source, names, policy) else []
+    unreadable = {name: problem for name in broken if (problem := _unreadable(source, [name], policy))}
     names = [name for name in names if name not in unreadable]
     if not names:
         raise InputError(next(iter(unreadable.values())))
-    columns: dict[str, Counter[str | None]] = {name: Counter() for name in names}
-    rows = 0
+    columns, rows = {name: Counter[str | None]() for name in names}, 0
     for batch in _texts(source, names, policy):
         for name, texts in batch.items():
             for code, times in Counter(texts.codes.tolist()).items():  # a text may stand there twice
@@ -175,21 +173,17 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     with_comma = _with_comma(columns)
     if with_comma:
         policy = policy.model_copy(update={"decimal": ","})
-        columns |= {name: _with_points(columns[name]) for name in with_comma}
+        for name in with_comma:
+            as_written, columns[name] = columns[name], Counter()
+            for text, often in as_written.items():
+                columns[name][text.replace(",", ".") if text and _COMMA.fullmatch(text.strip()) else text] += often
     notes = dict.fromkeys(names, ColumnNotes())
     first = _first_file(source)
     if isinstance(first, Path) and isinstance(package := format_of(first, start_of(first)), Package):
         notes |= notes_of(package, first, policy.encoding)
-    return PublicFile(
-        name=source.path.name if source.path is not None else str(source),
-        source=source,
-        input=policy,
-        n_rows=rows,
-        columns=columns,
-        notes=notes,
-        unreadable=unreadable,
-        not_wanted=(*misnamed, *not_wanted),
-    )
+    name = source.path.name if source.path is not None else str(source)
+    file = PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns)
+    return replace(file, notes=notes, unreadable=unreadable, not_wanted=(*misnamed, *not_wanted))
 
 
 def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
@@ -198,11 +192,9 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
     times = Counter(header)
     names = [name for name in header if name and times[name] == 1]
     misnamed = [LeftOut(source="", because="it has no name in the header")] * times[""]
-    misnamed += [
-        LeftOut(source=name, because=f"the header has this name {count} times: rename the columns in both files to draft them")
-        for name, count in times.items()
-        if name and count > 1
-    ]
+    because = "the header has this name {} times: rename the columns in both files to draft them"
+    doubled = {name: because.format(count) for name, count in times.items() if name and count > 1}
+    misnamed += [LeftOut(source=name, because=why) for name, why in doubled.items()]
     if not names:
         problem = f"{misnamed[-1].source!r} twice" if times[""] < len(header) else "columns without a name"
         raise InputError(f"expected a header with different names, found {problem}.")
@@ -240,12 +232,11 @@ def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
     first = _first_file(source)
     if first is None or format_of(first, start_of(first)) is not Kind.PARQUET:
         return ""
-    problem = ""
     try:
         next(_texts(source, names, policy), None)
     except InputError as error:
-        problem = str(error)
-    return problem if problem.startswith("column ") else ""
+        return str(error) if str(error).startswith("column ") else ""
+    return ""
 
 
 def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
@@ -261,13 +252,6 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
         if n_numbers > 10 * (len(with_mark) - n_numbers + words) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
             names.append(name)
     return names
-
-
-def _with_points(texts: Mapping[str | None, int]) -> Counter[str | None]:
-    times = Counter[str | None]()
-    for text, rows in texts.items():
-        times[text.replace(",", ".") if text and _COMMA.fullmatch(text.strip()) else text] += rows
-    return times
 
 
 def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
@@ -324,9 +308,7 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
     Western words mix such bytes with plain letters. Where most consist of them alone the letters are others: Hebrew, where all
     are in its place of Windows-1255, or unknown, which reading the file as UTF-8 then tells.
     """
-    letters = stray = 0
-    words: Counter[str] = Counter()
-    windows = True
+    letters, stray, windows, words = 0, 0, True, Counter[str]()
     try:
         with open_text(path, "utf-8", compressed) as text:
             text.reconfigure(errors="surrogateescape")
@@ -339,10 +321,8 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
                     words.update(_kind(word) for word in _WORDS.findall(block))
     except (OSError, EOFError, ValueError):
         return "utf-8"
-    if not stray:
-        return "utf-8"
-    if letters > stray:
-        return "mixed"
+    if letters > stray or not stray:
+        return "mixed" if stray else "utf-8"
     if words["Hebrew"] + words["other"] > words["Western"]:
         return "utf-8" if words["other"] else "windows-1255"
     return "windows-1252" if windows else "latin-1"
@@ -350,10 +330,8 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
 
 def _kind(word: str) -> str:
     """Say of which letters a word may be; of plain ones alone it tells nothing."""
-    if word.isascii():
-        return "plain"
     if _ASCII.search(word):
-        return "Western"
+        return "plain" if word.isascii() else "Western"
     return "Hebrew" if _HEBREW.fullmatch(word) else "other"
 
 
@@ -501,11 +479,8 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
 def _factors(low: float, high: float, whole: bool) -> list[float]:
     """Return round numbers that grow by about a fifth, below and above 0."""
     power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
-    sizes = {
-        float(f"{factor * 10.0**power:.12g}")
-        for power in range(0 if whole else power_of_ten - 4, power_of_ten + 1)
-        for factor in FACTORS
-    }
+    powers = range(0 if whole else power_of_ten - 4, power_of_ten + 1)
+    sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
     sizes = {size for size in sizes if not whole or size == int(size)}
     return sorted({0.0, *sizes, *(-size for size in sizes)})
 
@@ -617,7 +592,7 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
     nearly every row are asked about.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
-    alike = [(first, second) for first, second in combinations(counts, 2) if _may_tell(counts[first], counts[second])]
+    alike = [pair for pair in combinations(counts, 2) if _may_tell(counts[pair[0]], counts[pair[1]])]
     shares = {pair: _agreement(rows.codes[pair[0]], rows.codes[pair[1]]) for pair in alike}
     codelists = _codelists(file, [pair for pair, share in shares.items() if share == 1], answers)
     stay, left_out = dict(answers), list[LeftOut]()
@@ -674,8 +649,8 @@ def _agreement(first: np.ndarray, second: np.ndarray) -> float:
         return float(((firsts == 0) == (seconds == 0)).all())
     agree = rows[(rows == most_of_first[firsts]) & (rows == most_of_second[seconds])].sum()
     beside = (agree - rows.max()) / max(len(first) - rows.max(), 1)
-    is_small = min(n_firsts, n_seconds) < _FEWEST
-    return 0.0 if is_small or beside < _ALMOST_BESIDE else min(float(agree / len(first)), 1 - 1e-9)
+    tells = min(n_firsts, n_seconds) >= _FEWEST and beside >= _ALMOST_BESIDE
+    return min(float(agree / len(first)), 1 - 1e-9) if tells else 0.0
 
 
 def _codelists(
@@ -703,17 +678,12 @@ def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tupl
 
     numeric = [source for source in group if answers[source].are_numbers]
     worded = sorted((source for source in group if source not in numeric), key=length, reverse=True)
-    if numeric and worded and not answers[numeric[0]].entry.number and not _writes_number(answers[worded[0]]):
-        return numeric[0], worded[0]
     if numeric:
-        return numeric[0], ""
+        # texts that are numbers with the same words, as "34 years", name no codes
+        name_codes = worded and len({re.sub(r"\d+", "", text) for text in answers[worded[0]].texts}) > 1
+        return numeric[0], worded[0] if name_codes and not answers[numeric[0]].entry.number else ""
     short = [source for source in worded if max(map(len, answers[source].texts)) <= _SHORT]
     return (short[-1], worded[0]) if short and length(worded[0]) >= _TIMES * length(short[-1]) else (group[0], "")
-
-
-def _writes_number(column: Answers) -> bool:
-    """Return whether the texts are numbers with the same words: "34 years"."""
-    return len({re.sub(r"\d+", "", text) for text in column.texts}) == 1
 
 
 # Which columns get a bin of missing values: rows that are left out for a gap in any of many columns add up.

@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.data.schema import parse_bins
 from synthrelease.errors import listing, so_many
 from synthrelease.generators.associations import Strengths
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
@@ -27,7 +26,7 @@ from synthrelease.studio.drafting.bins import bin_texts
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.studio.drafting.criteria import OTHERS, AcceptanceDraft, Suggestion, grouped_by
 from synthrelease.studio.drafting.members import MembersDraft
-from synthrelease.studio.drafting.options import WITHIN, AreasDraft, UnitAnswer, shared_keys
+from synthrelease.studio.drafting.options import WITHIN, AreasDraft, MarksDraft, UnitAnswer, shared_keys
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import comment, formula, number_text, toml
 
@@ -53,9 +52,11 @@ def column_settings(release: str, column: ColumnDraft, *, of_member: bool = Fals
     ----------
     of_member : whether it is a column of members, whose codelist has no file of its own.
     """
+    # `column_2` says nothing of a column of whose name no letter can be kept, as of one in Hebrew
+    nameless = "" if re.search(r"\w", column.source, re.ASCII) else " ".join(column.source.split())
     settings: dict[str, object] = {
         "kind": column.kind,
-        "description": column.description or _nameless(column.source),
+        "description": column.description or nameless,
         "source": "" if column.source == column.name else column.source,
         "part": column.part,
         "minus": column.minus,
@@ -67,13 +68,8 @@ def column_settings(release: str, column: ColumnDraft, *, of_member: bool = Fals
         "missing_label": column.missing_label if column.keeps_missing and column.missing_label != "missing" else "",
     }
     if column.bins:
-        whole = column.kind == "integer"
-        texts = column.bins.texts(whole=whole, weight=column.weight)["coarse"]
-        settings |= {"bounds": [column.bins.low, column.bins.high], "alternatives.coarse": texts}
-        if column.facts:
-            labels = {one.label for one in parse_bins(texts, whole_numbers=whole)}
-            settings["numbers"] = {label: number for label, number in column.facts.numbers.items() if label in labels}
-            settings["step"] = column.facts.step
+        settings |= {"bounds": [column.bins.low, column.bins.high], "alternatives.coarse": column.texts_of_bins}
+        settings |= {"numbers": column.numbers_of_bins, "step": column.facts.step if column.facts else None}
     else:
         settings |= {"characters": column.characters}
         settings |= {"outside_label": OTHERS} if column.common else {}
@@ -100,14 +96,12 @@ def _grouped(column: ColumnDraft) -> dict[str, object]:
     return {"alternatives.coarse": groups, f"alternatives.{'codes' if column.kind == 'code' else 'categories'}": apart}
 
 
-def _column_remarks(column: ColumnDraft) -> dict[str, str]:
-    """Return what stands behind some settings of a column."""
-    return {
-        "missing": f"{column.missing_rows} public rows",
-        "step": "own values count as multiples of it",
-        "characters": "of a text in the file are its code",
-        "outside_label": "of a text that is not listed",
-    }
+_REMARKS = {
+    "step": "own values count as multiples of it",
+    "characters": "of a text in the file are its code",
+    "outside_label": "of a text that is not listed",
+}
+"""What stands behind some settings of a column."""
 
 
 def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | None = None) -> str:
@@ -131,11 +125,8 @@ def _rendered(template: str, name: str, file: PublicFile, **values: object) -> s
         "file is published without protection: if it is not public, delete this draft. Check every line, then delete this "
         "notice."
     )
-    text = (
-        _templates()
-        .get_template(template)
-        .render(name=name, notice=notice, file_name=repr(file.name), n_rows=file.n_rows, **values)
-    )
+    values |= {"name": name, "notice": notice, "file_name": repr(file.name), "n_rows": file.n_rows}
+    text = _templates().get_template(template).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
@@ -177,11 +168,6 @@ def codelist_text(column: ColumnDraft) -> str:
     return lines.getvalue()
 
 
-def _nameless(source: str) -> str:
-    """Return what the file calls a column of whose name no letter can be kept, as of one in Hebrew: `column_2` says nothing."""
-    return "" if re.search(r"\w", source, re.ASCII) else " ".join(source.split())
-
-
 def _one_line(text: str) -> str:
     """Return a remark of a readable length."""
     plain = " ".join(text.split())
@@ -190,10 +176,10 @@ def _one_line(text: str) -> str:
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
     """Return the settings of a criterion, whose tables by name are written as short as a formula."""
-    folded_settings, tables = dict(settings), settings.get("tables")
+    tables = settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
-        folded_settings["tables"] = folded(read_terms(" + ".join(tables)))
-    return folded_settings
+        return {**settings, "tables": folded(read_terms(" + ".join(tables)))}
+    return dict(settings)
 
 
 # A draft: its two files and its codelists, as texts and on disk.
@@ -268,7 +254,7 @@ class Choices:
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     gaps : rows of the public file that are left out for a missing value.
     areas, wanted : areas within areas, with tables of each level, and how far off a mean cell of each may be; None without any.
-    marks : the lines of [marks]; none where no marks are counted.
+    marks : groups of rare marks whose numbers are columns; None where no marks are counted.
     models : epsilon of the means of all columns with numbers, measured on purpose; 0 without any.
     """
 
@@ -287,7 +273,7 @@ class Choices:
     gaps: int = 0
     areas: AreasDraft | None = None
     wanted: str = ""
-    marks: tuple[str, ...] = ()
+    marks: MarksDraft | None = None
     models: Fraction = Fraction(0)
 
     @property
@@ -331,7 +317,8 @@ def configuration_text(
         unit=unit_text(unit, left_out),
         columns=columns,
         settings_of=lambda column, of_member=False: settings_text(
-            column_settings(name, column, of_member=of_member), _column_remarks(column)
+            column_settings(name, column, of_member=of_member),
+            {**_REMARKS, "missing": f"{column.missing_rows} public rows"},
         ),
         left_out=_left_out(left_out),
         design=design_settings(columns, left_out),
@@ -380,11 +367,8 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
     """Return [input], without defaults."""
     stated = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
-    settings: dict[str, object] = {
-        **{key: value for key, value in stated.items() if key != "fixed_width"},
-        **{f"fixed_width.{key}": value for key, value in stated.get("fixed_width", {}).items()},
-    }
-    return settings | ({"one_row_per": "respondent"} if weighted else {})
+    positions = {f"fixed_width.{key}": value for key, value in stated.pop("fixed_width", {}).items()}
+    return stated | positions | ({"one_row_per": "respondent"} if weighted else {})
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> list[str]:

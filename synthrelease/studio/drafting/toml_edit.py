@@ -65,7 +65,8 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     """
     old, blocks, document = _tables(text), headed_tables(text), tomlkit.parse(text)
     expected, later = copy.deepcopy(old), list[Edit]()
-    for edit in _from_behind(edits):
+    # later places of lists first: what is taken out moves those behind it
+    for edit in sorted(edits, key=lambda edit: [-step if isinstance(step, int) else 0 for step in edit.path]):
         _change(expected, edit)
         under_header = edit.toml is None and any(block.path[: len(edit.path)] == edit.path for block in blocks)
         if isinstance(edit.path[-1], int) and edit.toml is not None and not _is_there(old, edit.path):
@@ -87,11 +88,6 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
 
 def _tables(text: str) -> dict[str, Any]:
     return tomllib.loads(text, parse_float=Decimal)
-
-
-def _from_behind(edits: Sequence[Edit]) -> list[Edit]:
-    """Sort edits, later places of lists first: what is taken out moves those behind it."""
-    return sorted(edits, key=lambda edit: [-step if isinstance(step, int) else 0 for step in edit.path])
 
 
 def value_at(tables: Any, path: Path_) -> Any:
@@ -192,9 +188,8 @@ def _names(header: str) -> Path_:
     """Return the names in a header: [columns.age] is ("columns", "age")."""
     table, names = tomllib.loads(header), list[str]()
     while table:
-        (name,) = table
+        ((name, inner),) = table.items()
         names.append(name)
-        inner = table[name]
         table = inner[0] if isinstance(inner, list) else inner
     return tuple(names)
 
@@ -254,14 +249,10 @@ def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
     ------
     OutputError : when it is written in a way in which they cannot be made.
     """
-    text, problem = text_of(content), ""
     try:
-        text = edited(text, edits)
+        return written_as(content, edited(text_of(content), edits))
     except ValueError as error:
-        problem = f"{path}: could not be changed ({error}). Nothing was written: make the change by hand."
-    if problem:
-        raise OutputError(problem)
-    return written_as(content, text)
+        raise OutputError(f"{path}: could not be changed ({error}). Nothing was written: make the change by hand.") from None
 
 
 def text_of(content: bytes) -> str:
@@ -292,16 +283,14 @@ def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acce
     ------
     SpecError : where it cannot be loaded, or where it accepts every table because of the change.
     """
-    problems = tuple[Problem, ...]()
     try:
         spec = load_changed(path, configuration, acceptance)
         if not none_can_fail(old_spec.criteria):
             spec.check_can_fail()
         return spec
     except SpecError as error:
-        problems = error.problems
-    expected = "files that can be loaded after the change"
-    raise SpecError([Problem(file=str(path), path="", expected=expected, found=NOT_WRITTEN), *problems])
+        expected = "files that can be loaded after the change"
+        raise SpecError([Problem(file=str(path), path="", expected=expected, found=NOT_WRITTEN), *error.problems]) from None
 
 
 def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
@@ -318,7 +307,6 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
     real = {Path(os.path.realpath(path)): contents for path, contents in texts.items()}
     ready: dict[Path, Path] = {}
     replaced: list[Path] = []
-    problem = ""
     try:
         for path, (old, new_content) in real.items():
             if path.read_bytes() != old:
@@ -333,15 +321,13 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
             os.replace(new, path)
             replaced.append(path)
     except OSError as error:
-        problem = f"{error.filename}: could not be written ({error.strerror}). Nothing was changed."
         for path in replaced:
             path.write_bytes(real[path][0])
+        raise OutputError(f"{error.filename}: could not be written ({error.strerror}). Nothing was changed.") from None
     finally:
         for new in ready.values():
             with suppress(OSError):
                 new.unlink(missing_ok=True)
-    if problem:
-        raise OutputError(problem)
 
 
 # How a draft writes TOML: values, comments, and the first lines of both files.
@@ -360,11 +346,9 @@ def toml(value: object) -> str:
     """Return a value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, Fraction):
-        return number_text(float(value))
     if isinstance(value, Decimal):
         return format(value, "f")
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | Fraction):
         return number_text(float(value))
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{toml(key)} = {toml(inner)}" for key, inner in value.items()) + " }"
@@ -379,10 +363,7 @@ def number_text(value: float) -> str:
 
 def comment(text: str) -> str:
     """Return the text as lines of a comment."""
-    lines = textwrap.wrap(
-        text, WIDTH, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(lines)
+    return textwrap.indent(textwrap.fill(text, WIDTH - 2, break_long_words=False, break_on_hyphens=False), "# ")
 
 
 # Tables of a configuration that another one hands down, written out where they are to be changed.
