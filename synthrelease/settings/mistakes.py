@@ -20,19 +20,10 @@ from synthrelease.settings.reading import ConfigurationFile, dotted, value_text
 _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))
 
 
-def refused_method(name: str) -> str | None:
-    """Return why a release cannot use a method of this name, and the alternative; None for other names."""
-    return next((" ".join(method["why"].split()) for method in _SAID["methods"] if _named_in(method, name)), None)
-
-
-def refused_setting(name: str) -> str | None:
-    """Return why there is no setting of this name, and the alternative; None for other names."""
-    return " ".join(_SAID["invariants"]["why"].split()) if _named_in(_SAID["invariants"], name) else None
-
-
-def _named_in(said: Mapping[str, Any], name: str) -> bool:
+def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
+    """Return why a method or a setting of this name is refused, and the alternative; None for other names."""
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
-    return any(word in spoken for word in said["words"])
+    return next((" ".join(said["why"].split()) for said in reasons if any(word in spoken for word in said["words"])), None)
 
 
 # Mistakes in the two files, collected so that a steward sees them all at once.
@@ -80,11 +71,10 @@ class Problems:
         name = "" if chosen is None else str(chosen)
         if name in known:
             return known[name]
-        why = refused_method(name)
-        if why is not None:
-            self.add(f"{where}.{key}", f"a method for private data: {why}", repr(chosen), file=file)
-            return None
-        self.add(f"{where}.{key}", f"one of {listing(known)}", repr(chosen) if name else "nothing", closest(name, known), file)
+        why = _refusal(_SAID["methods"], name)
+        expected = f"one of {listing(known)}" if why is None else f"a method for private data: {why}"
+        near = closest(name, known) if why is None else None
+        self.add(f"{where}.{key}", expected, repr(chosen) if name else "nothing", near, file)
         return None
 
 
@@ -106,18 +96,13 @@ def validated(
     except ValidationError as error:
         shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many, the rest waits
         problems = [_problem(model, item, file, path) for item in shown_first]
-    misspelt = {_beside(problem.path, problem.suggestion) for problem in problems if problem.suggestion}
-    return [
-        problem
-        for problem in problems
-        if problem.path not in misspelt
-        and not any(inner.path.startswith((f"{problem.path}[", f"{problem.path}.")) for inner in problems)
-    ]
-
-
-def _beside(path: str, name: str) -> str:
-    """Return the path of another key of the same table."""
-    return f"{path.rpartition('.')[0]}.{name}".lstrip(".")
+    # another key of the same table, of which something is said already; and a table, of whose inner part something is said
+    misspelt = {
+        f"{problem.path.rpartition('.')[0]}.{problem.suggestion}".lstrip(".") for problem in problems if problem.suggestion
+    }
+    inner = [problem.path for problem in problems]
+    outer = [path for path in inner if any(other.startswith((f"{path}[", f"{path}.")) for other in inner)]
+    return [problem for problem in problems if problem.path not in {*misspelt, *outer}]
 
 
 def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix: str) -> Problem:
@@ -125,8 +110,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     path = dotted([prefix, *steps]) if prefix else dotted(steps)
     if item["type"] == "extra_forbidden":
         fields, name = _fields_at(model, steps[:-1]), str(steps[-1])
-        why = refused_setting(name)
-        if why is not None:
+        if (why := _refusal([_SAID["invariants"]], name)) is not None:
             return Problem(file=file, path=path, expected=why, found=repr(name))
         expected = f"one of {listing(fields, 30)}"
         return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, fields))

@@ -57,8 +57,7 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise SpecError.at(path, "", "UTF-8 text", "other bytes") from None
     except RecursionError:
-        expected, actual = f"at most {MAX_DEPTH} tables or lists inside each other", "more"
-        raise SpecError.at(path, "", expected, actual) from None
+        raise SpecError.at(path, "", f"at most {MAX_DEPTH} tables or lists inside each other", "more") from None
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
         actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a number that is too long"
         raise SpecError.at(path, "", "valid TOML", actual) from None
@@ -151,13 +150,11 @@ def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
         return "text without control characters"
     if isinstance(value, Decimal) and not value.is_finite():
         return "a finite number"
-    if isinstance(value, Decimal) and (
-        len(value.as_tuple().digits) > MAX_DIGITS or (value and abs(value.adjusted()) > MAX_DIGITS)
-    ):
-        return f"a number of at most {MAX_DIGITS} digits"
-    if isinstance(value, int) and abs(value) > 10**MAX_DIGITS:
-        return f"a number of at most {MAX_DIGITS} digits"
-    return ""
+    if isinstance(value, Decimal):
+        long = len(value.as_tuple().digits) > MAX_DIGITS or (value and abs(value.adjusted()) > MAX_DIGITS)
+    else:
+        long = isinstance(value, int) and abs(value) > 10**MAX_DIGITS
+    return f"a number of at most {MAX_DIGITS} digits" if long else ""
 
 
 def value_text(value: Any) -> str:
@@ -232,18 +229,16 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     SpecError : as `read_toml`, or when the other file extends a third, or a setting is overridden of a table that is not taken.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
-    extended = tables.get("extends")
-    instead = tables.pop("override", {})
-    if not isinstance(extended, str) and instead != {}:
-        expected = "`extends` beside it: it changes settings that are taken from another configuration"
-        raise SpecError.at(path, "override", expected, "none")
+    extended, instead = tables.get("extends"), tables.pop("override", {})
     if not isinstance(extended, str):
+        if instead != {}:
+            expected = "`extends` beside it: it changes settings that are taken from another configuration"
+            raise SpecError.at(path, "override", expected, "none")
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
     base = beside(path, extended)
     inherited = read_toml(base)
     if "extends" in inherited:
-        expected = "a configuration that does not itself extend another"
-        raise SpecError.at(path, "extends", expected, repr(extended))
+        raise SpecError.at(path, "extends", "a configuration that does not itself extend another", repr(extended))
     taken = frozenset(inherited.keys() - tables.keys())
     if isinstance(texts := inherited.get("card"), dict) and isinstance(card := tables.get("card", {}), dict):
         texts = {name: text for name, text in texts.items() if name not in OF_ONE_RELEASE}

@@ -476,16 +476,11 @@ class ReleaseFile(SpecTable):
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
         """Yield the columns and rules of a record as each option adds to them, with the name of the option."""
-        columns, rules, missing = self.columns, self.rules, self.input.missing
-        if self.members is not None:
-            columns, rules = with_members(self.members, columns, rules, missing)
-            yield "members", columns, rules
-        if self.geography is not None:
-            columns, rules = with_levels(self.geography, columns, rules, missing)
-            yield "geography", columns, rules
-        if self.marks is not None:
-            columns, rules = with_numbers_of_marks(self.marks, columns, rules, missing)
-            yield "marks", columns, rules
+        columns, rules = self.columns, self.rules
+        for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_numbers_of_marks)):
+            if (table := getattr(self, name)) is not None:
+                columns, rules = add(table, columns, rules, self.input.missing)  # type: ignore[operator]
+                yield name, columns, rules
 
     def wide(self) -> ReleaseFile:
         """Return the configuration with all columns and rules of a record, also those that options add."""

@@ -73,7 +73,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: offered as a generator of some other name",
         breaks="a guarantee subject to invariants in a release",
-        place="settings.mistakes:_named_in",
+        place="settings.mistakes:_refusal",
         old="any(word in spoken for word in said['words'])",
         new="any(word == spoken for word in said['words'])",
         tests=(REFUSED,),

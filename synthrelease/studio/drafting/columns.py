@@ -290,10 +290,8 @@ def draft_column(answers: Answers, taken: Collection[str], order: Order) -> Colu
     texts, rows, missing = answers.texts, answers.rows, answers.missing_rows
     if len(texts) == 1 and missing and rows + missing < 50 * min(rows, missing):
         return draft_codes(answers, taken, "one value, or none")
-    because = ""
-    if len(texts) < 2:
-        because = "it has no values" if not texts else "nearly all rows have one value" if missing else "it has one value only"
-    if because := because or _untidy(answers):
+    constant = "it has no values" if not texts else "nearly all rows have one value" if missing else "it has one value only"
+    if because := constant if len(texts) < 2 else _untidy(answers):
         return LeftOut(source=answers.source, because=because)
     if left_out := _design(answers) or left_out_as_key(answers):
         return left_out
@@ -353,12 +351,10 @@ def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDr
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
     drafted = numbers(answers, answers.source, taken, weight=sure)
-    if isinstance(drafted, LeftOut):
-        return drafted
-    if like_a_weight:
+    if isinstance(drafted, ColumnDraft) and like_a_weight:
         if_none = f"If it is none, {_draft_again(answers, 'number')}"
         drafted = drafted.asking(f"taken for a design weight: {like_a_weight}. {if_none}")
-    if not sure and _said_to_be_weight(answers):
+    if isinstance(drafted, ColumnDraft) and not sure and _said_to_be_weight(answers):
         drafted = without_role(drafted)
     return _with_question(drafted, answers, kind)
 
@@ -373,13 +369,11 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
         drafted = drafted.asking(question)
     if not kind.doubt:
         return drafted
-    is_code, n = drafted.kind == "code", len(answers.texts)
+    is_code, n = drafted.kind == "code", min(len(answers.texts), MAX_CATEGORIES)
     because, against = (kind.because, kind.doubt) if kind.codes == is_code else (kind.doubt, kind.because)
-    this, second, change = (
-        ("codes", "number", "As numbers they have bins of neighbours and a mean")
-        if is_code
-        else ("numbers", "code", f"As codes they are {min(n, MAX_CATEGORIES)} categories without a mean")
-    )
+    this, second, change = "numbers", "code", f"As codes they are {n} categories without a mean"
+    if is_code:
+        this, second, change = "codes", "number", "As numbers they have bins of neighbours and a mean"
     question = f"codes or numbers? Taken for {this}, because {because}; against it, {against}. {change}: if so, "
     return replace(drafted, kind_doubt=question + _draft_again(answers, second, "draft again with a codebook "))
 
@@ -805,12 +799,9 @@ def drafted_columns(
     answers, mistyped = _read_answers(file, book, key)
 
     # columns of which nothing can be made by looking at them together
-    left_out = [
-        LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
-        for source, because in file.unreadable.items()
-    ]
-    left_out += file.not_wanted
-    left_out += [LeftOut(source=key, because=as_key)] if key is not None else []
+    reasons = {source: because.partition(": ")[2].rstrip(".") for source, because in file.unreadable.items()}
+    left_out = [LeftOut(source=source, because=f"it cannot be read ({why})") for source, why in reasons.items()]
+    left_out += [*file.not_wanted, *([LeftOut(source=key, because=as_key)] if key is not None else [])]
 
     # dates together, then what says the same as another column, then what the columns say of each other's order
     with_dates = [source for source, column in answers.items() if date_format(column.texts) and not column.entry.number]
@@ -829,20 +820,17 @@ def drafted_columns(
     for source in (source for source in answers if source in dated or source in once.answers):
         taken = [column.name for column in columns]
         drafted = dated.get(source) or draft_column(once.answers[source], taken, order.get(source, Order()))
-        if not isinstance(drafted, list):
-            drafts[source] = drafted
-        if isinstance(drafted, LeftOut):
-            left_out.append(drafted)
-        else:
-            columns += drafted if isinstance(drafted, list) else [drafted]
+        if isinstance(drafted, list):
+            columns += drafted
+            continue
+        drafts[source] = drafted
+        left_out += [drafted] if isinstance(drafted, LeftOut) else []
+        columns += [drafted] if isinstance(drafted, ColumnDraft) else []
 
     # what the steward is asked
     columns = _with_levels(columns, rows)
-    nested = nested_columns(once.answers, drafts, rows)
-    columns = [
-        column.asking(*(questions.get(column.source, "") for questions in (mistyped, once.doubts, nested)))
-        for column in columns
-    ]
+    asked = (mistyped, once.doubts, nested_columns(once.answers, drafts, rows))
+    columns = [column.asking(*(questions.get(column.source, "") for questions in asked)) for column in columns]
     return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
 
 
@@ -850,16 +838,12 @@ def _read_answers(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None
 ) -> tuple[dict[str, Answers], dict[str, str]]:
     """Read what every column but the key says, and what is asked of texts that look mistyped."""
-    answers = {
-        source: answers_of(file, source, texts, book.get(source, CodebookEntry()))
-        for source, texts in file.columns.items()
-        if source != key
-    }
-    corrected = {
-        source: without_typing_errors(_without_fillers(column)) for source, column in _with_codes_of_block(answers).items()
-    }
-    answers = _with_shared_texts({source: column for source, (column, _) in corrected.items()})
-    return answers, {source: question for source, (_, question) in corrected.items()}
+    questions = dict[str, str]()
+    texts_of = {source: texts for source, texts in file.columns.items() if source != key}
+    answers = {source: answers_of(file, source, texts, book.get(source, CodebookEntry())) for source, texts in texts_of.items()}
+    for source, column in _with_codes_of_block(answers).items():
+        answers[source], questions[source] = without_typing_errors(_without_fillers(column))
+    return _with_shared_texts(answers), questions
 
 
 _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
@@ -916,18 +900,14 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
     The larger one is another column that tells it, or else what the first characters of a classification say (2310: 23).
     """
-    plain = [
-        column
-        for column in columns
-        if column.codes and not (column.ordered or column.common or column.characters)
-        if not any(code.spellings for code in column.codes.values())
-    ]
+    plain = [column for column in columns if column.codes and not (column.ordered or column.common or column.characters)]
+    plain = [column for column in plain if not any(code.spellings for code in column.codes.values())]
+    plain.sort(key=lambda column: -len(column.codes))
     within = dict[str, Mapping[str, str]]()
     for column in plain:
         n = len(column.codes)
-        larger = [other for other in plain if 2 <= len(other.codes) <= n / 2]
         if n > _FEW_CATEGORIES and rows.n_rows >= _ROWS_OF_EACH * n:
-            homes = (_homes(column, other, rows) for other in sorted(larger, key=lambda other: -len(other.codes)))
+            homes = (_homes(column, other, rows) for other in plain if 2 <= len(other.codes) <= n / 2)
             within[column.name] = next((home for home in homes if home.keys() == column.codes.keys()), {})
     return [replace(column, within=within.get(column.name, {})) for column in columns]
 

@@ -11,9 +11,8 @@ import math
 import os
 import re
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -58,13 +57,16 @@ from synthrelease.studio.drafting.criteria import (
     suggested_rules,
     ties,
 )
-from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, MembersDraft, read_members
+from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, read_members
 from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, MarksDraft, UnitAnswer, draft_marks, most_leaning
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file, row_numbers
 from synthrelease.studio.drafting.text import (
     TEST,
     Choices,
     Draft,
+    Progress,
+    Subject,
+    Voice,
     acceptance_text,
     codelist_name,
     codelist_text,
@@ -100,31 +102,6 @@ FIGURES = Fraction(2, 5)
 
 WEAK = 0.3
 """Cramer's V of all pairs, below which associations are weak: from here on one speaks of a medium effect."""
-
-_PATIENCE = 4
-"""Seconds without a word, after which the next step is told of."""
-
-Progress = Callable[[str], None]
-"""Told what is being done."""
-
-
-@dataclass(eq=False)
-class Voice:
-    """Says what is being done, and when it last did."""
-
-    progress: Progress
-    last: float = field(default_factory=time.monotonic)
-
-    def say(self, doing: str) -> None:
-        """Say what is being done."""
-        self.last = time.monotonic()
-        self.progress(doing)
-
-    def patiently(self, doing: str) -> None:
-        """Say what is being done, where nothing was said for some seconds."""
-        if time.monotonic() - self.last > _PATIENCE:
-            self.say(doing)
-
 
 # The story: a request becomes a subject, plans are raced on its counts, and the one that stands is written.
 
@@ -233,42 +210,6 @@ def written(best: Tried) -> Draft:
 
 
 # The subject: the columns of the public file, and what the steward says of its rows.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subject:
-    """What is drafted.
-
-    Attributes
-    ----------
-    voice : told what is being done.
-    unit : how rows belong to persons; None where nobody has said it.
-    """
-
-    name: str
-    file: PublicFile
-    columns: tuple[ColumnDraft, ...]
-    left_out: tuple[LeftOut, ...]
-    voice: Voice
-    unit: UnitAnswer | None = None
-    promise: Promise = Promise()
-    members: MembersDraft | None = None
-    areas: AreasDraft | None = None
-
-    @property
-    def wide(self) -> list[ColumnDraft]:
-        """The columns of a record: with members those of all of them, too."""
-        return [*self.columns, *(self.members.wide() if self.members else ())]
-
-    @property
-    def of_members(self) -> list[str]:
-        """The columns that several members of a root have."""
-        return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
-
-    def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
-        """Return the subject without some columns, by name, and why."""
-        stay = tuple(column for column in self.columns if column.name not in reasons)
-        return replace(self, columns=stay, left_out=(*self.left_out, *reasons.values()))
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
@@ -531,7 +472,7 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) ->
     """Return the files of a draft as texts."""
     name, file, columns = subject.name, subject.file, subject.columns
     return Draft(
-        configuration=configuration_text(name, file, columns, subject.left_out, choices, subject.unit, subject.members),
+        configuration=configuration_text(subject, choices),
         acceptance=acceptance_text(name, file, acceptance, subject.wide),
         columns=columns,
         left_out=subject.left_out,

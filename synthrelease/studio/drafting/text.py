@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -29,6 +30,7 @@ from synthrelease.studio.drafting.members import MembersDraft
 from synthrelease.studio.drafting.options import WITHIN, AreasDraft, MarksDraft, UnitAnswer, shared_keys
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import comment, formula, number_text, toml
+from synthrelease.studio.rehearsal.plan_race import Promise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -182,6 +184,69 @@ def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
     return dict(settings)
 
 
+# What is drafted, and who is told.
+
+_PATIENCE = 4
+"""Seconds without a word, after which the next step is told of."""
+
+Progress = Callable[[str], None]
+"""Told what is being done."""
+
+
+@dataclass(eq=False)
+class Voice:
+    """Says what is being done, and when it last did."""
+
+    progress: Progress
+    last: float = field(default_factory=time.monotonic)
+
+    def say(self, doing: str) -> None:
+        """Say what is being done."""
+        self.last = time.monotonic()
+        self.progress(doing)
+
+    def patiently(self, doing: str) -> None:
+        """Say what is being done, where nothing was said for some seconds."""
+        if time.monotonic() - self.last > _PATIENCE:
+            self.say(doing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is drafted.
+
+    Attributes
+    ----------
+    voice : told what is being done.
+    unit : how rows belong to persons; None where nobody has said it.
+    """
+
+    name: str
+    file: PublicFile
+    columns: tuple[ColumnDraft, ...]
+    left_out: tuple[LeftOut, ...]
+    voice: Voice
+    unit: UnitAnswer | None = None
+    promise: Promise = Promise()
+    members: MembersDraft | None = None
+    areas: AreasDraft | None = None
+
+    @property
+    def wide(self) -> list[ColumnDraft]:
+        """The columns of a record: with members those of all of them, too."""
+        return [*self.columns, *(self.members.wide() if self.members else ())]
+
+    @property
+    def of_members(self) -> list[str]:
+        """The columns that several members of a root have."""
+        return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
+
+    def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
+        """Return the subject without some columns, by name, and why."""
+        stay = tuple(column for column in self.columns if column.name not in reasons)
+        return replace(self, columns=stay, left_out=(*self.left_out, *reasons.values()))
+
+
 # A draft: its two files and its codelists, as texts and on disk.
 
 
@@ -288,24 +353,12 @@ class Choices:
         return self.family in ("marginals", "gaussian_marginals") or self.areas is not None
 
 
-def configuration_text(
-    name: str,
-    file: PublicFile,
-    columns: Sequence[ColumnDraft],
-    left_out: Sequence[LeftOut],
-    choices: Choices,
-    unit: UnitAnswer | None = None,
-    members: MembersDraft | None = None,
-) -> str:
-    """Return configs/NAME.toml.
-
-    Parameters
-    ----------
-    unit : None where nobody has said how rows belong to persons.
-    """
+def configuration_text(subject: Subject, choices: Choices) -> str:
+    """Return configs/NAME.toml."""
+    name, file, columns, members = subject.name, subject.file, subject.columns, subject.members
     gaps = [column.name for column in columns if column.missing_rows and not column.keeps_missing]
     lost = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
-    wide = [column.name for column in (*columns, *(members.wide() if members else ()))]
+    wide = [column.name for column in subject.wide]
     rules = sorted(choices.rules, key=lambda rule: not rule.active)
     return _rendered(
         "configuration.toml",
@@ -314,14 +367,14 @@ def configuration_text(
         schema=CONFIGURATION_SCHEMA,
         choices=replace(choices, rules=tuple(rules[: sum(rule.active for rule in rules) + MOST_SUGGESTED])),
         input=_input(file, weighted=any(column.weight for column in columns)),
-        unit=unit_text(unit, left_out),
+        unit=unit_text(subject.unit, subject.left_out),
         columns=columns,
         settings_of=lambda column, of_member=False: settings_text(
             column_settings(name, column, of_member=of_member),
             {**_REMARKS, "missing": f"{column.missing_rows} public rows"},
         ),
-        left_out=_left_out(left_out),
-        design=design_settings(columns, left_out),
+        left_out=_left_out(subject.left_out),
+        design=design_settings(columns, subject.left_out),
         members=members,
         left_out_of_members=_left_out(members.left_out) if members else [],
         gaps=f'Rows without {", ".join(gaps)} are left out: {lost}. For a bin of their own: missing = "bin".' if gaps else "",

@@ -29,9 +29,10 @@ from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting import draft as drafts
 from synthrelease.studio.drafting.coarser import FLOORS, floored
 from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.draft import Ground, Subject, Tried, Voice, candidates_of, ground_of, in_order_of_use
+from synthrelease.studio.drafting.draft import Ground, Tried, candidates_of, ground_of, in_order_of_use
 from synthrelease.studio.drafting.options import AS_KEY, UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.text import Subject, Voice
 from synthrelease.studio.rehearsal import plan_race
 from synthrelease.studio.rehearsal.closer_look import halves
 from synthrelease.studio.rehearsal.dependence import strongest_pairs

@@ -14,8 +14,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.generators.measured_noise import DiscreteLaplace
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.drafting import criteria
-from synthrelease.studio.drafting import draft as drafts
+from synthrelease.studio.drafting import criteria, text
 from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 
 
@@ -33,9 +32,9 @@ def test_every_fit_of_a_draft_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_step_is_told_where_nothing_was_said_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(drafts.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(text.time, "monotonic", lambda: now[0])
     told: list[tuple[float, str]] = []
-    voice = drafts.Voice(lambda doing: told.append((now[0], doing)))
+    voice = text.Voice(lambda doing: told.append((now[0], doing)))
     voice.say("begin")
     for second in range(1, 31):
         now[0] = float(second)
