@@ -129,7 +129,7 @@ def init(request: DraftRequest) -> None:
     with progress_bars() as progress:
         configuration, acceptance, draft = write_draft(request, lambda doing: progress(doing, 0, 0))
     gone = [*draft.left_out, *(draft.members.left_out if draft.members else ())]
-    together = Counter(left.because for left in gone)
+    together = Counter(excluded.because for excluded in gone)
     for table in _what_became(draft, {because for because, times in together.items() if times > ONE_BY_ONE}):
         screen.print(table)
     if draft.smaller:
@@ -138,7 +138,7 @@ def init(request: DraftRequest) -> None:
     print_associations(load_spec(configuration), draft.n_rows)
     for because, times in together.items():
         if times > ONE_BY_ONE:
-            names = list(dict.fromkeys(left.source for left in gone if left.because == because))
+            names = list(dict.fromkeys(excluded.source for excluded in gone if excluded.because == because))
             screen.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.")
     if draft.unit is None:
         keys = [f"{column_left.source!r}" for column_left in draft.left_out if column_left.rows_of_one > 1]

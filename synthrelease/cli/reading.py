@@ -152,14 +152,14 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
 
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
     recomputed = {part.name: laplace_noise(part) for part in charged}
-    known = [part for part in charged if recomputed[part.name] is not None and part.noise_sd is not None]
-    small = [part.name for part in known if not float(part.noise_sd or 0) >= 0.99 * (recomputed[part.name] or math.inf)]
-    n_others = len(charged) - len(known)
+    comparable = [part for part in charged if recomputed[part.name] is not None and part.noise_sd is not None]
+    small = [part.name for part in comparable if not float(part.noise_sd or 0) >= 0.99 * (recomputed[part.name] or math.inf)]
+    n_others = len(charged) - len(comparable)
     others = f" The noise of {n_others} others follows from a noise that they share." if n_others else ""
     screen.print(
         "Sensitivities of this release: "
         + ("no two neighbours move a figure by more than its bound" if sound else "A BOUND IS EXCEEDED")
-        + f", and the noise of {len(known) - len(small)} of {len(known)} figures is as large as bound and epsilon ask for."
+        + f", and the noise of {len(comparable) - len(small)} of {len(comparable)} figures is as large as bound and epsilon ask for."
         + others
     )
     if small:
@@ -230,8 +230,8 @@ def bound(
     release = load(folder)
     answer = ask(release, query, given=given, mean=mean, minus=minus, confidence=confidence, acceptance=acceptance)
     # as it was asked, of any length: it has just been read
-    asked = QuestionTable.model_construct(query=query, given=given, mean=mean, minus=minus)
-    statement, estimated = verdict(release, asked), _estimated(release, asked, confidence)
+    question = QuestionTable.model_construct(query=query, given=given, mean=mean, minus=minus)
+    statement, estimated = verdict(release, question), _estimated(release, question, confidence)
     if as_json:
         beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
         stated = {"stated": statement.word, "because": statement.because, "estimated": beside}
@@ -243,11 +243,11 @@ def bound(
         screen.print(f"Stated: {statement.word} ({statement.because}).")
 
 
-def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
+def _estimated(release: PublishedRelease, question: QuestionTable, confidence: float) -> Estimate | None:
     """Estimate the question of `bound`; None if no noisy table answers it."""
     from synthrelease.answers.stated import in_words
 
-    words = in_words(asked)
+    words = in_words(question)
     if release.measurements is None or not words:
         return None
     from synthrelease.answers.estimates import estimate

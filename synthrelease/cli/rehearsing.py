@@ -79,12 +79,12 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
     """Return which columns stand side by side: all where the terminal is wide enough, else criteria in several tables."""
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
-    for place in range(FIXED, len(headings)):
-        if widths[place] > room:
+    for column in range(FIXED, len(headings)):
+        if widths[column] > room:
             blocks.append([0])
             room = width - widths[0]
-        blocks[-1].append(place)
-        room -= widths[place]
+        blocks[-1].append(column)
+        room -= widths[column]
     return blocks
 
 

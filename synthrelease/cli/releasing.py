@@ -177,7 +177,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
 
     statement = load_ledger(file, expect_head=expect_head).statement()
     options = {"domain": statement.domain, "piece": statement.split, "year": statement.horizon}
-    shown = [name for name, stated in options.items() if stated]
+    option_columns = [name for name, stated in options.items() if stated]
     rows = []
     for entry in statement.entries:
         cells = [str(entry.number), entry.started, entry.what, decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
@@ -185,8 +185,8 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         piece = "" if notes.split else "all" if notes.piece is None else str(notes.piece)
         year = "" if notes.year is None else f"{notes.year}{', second' if notes.again else ''}"
         of_options = {"domain": (entry.domain or "")[:16], "piece": piece, "year": year}
-        rows.append([*cells, *(of_options[name] for name in shown)])
-    screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *shown), rows, title=statement.dataset)
+        rows.append([*cells, *(of_options[name] for name in option_columns)])
+    screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *option_columns), rows, title=statement.dataset)
     if statement.domain:
         screen.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
     if statement.split:
@@ -354,7 +354,7 @@ def five_years(folder: Path, jobs: int) -> None:
     """Do what a steward does for a series: the promise first, then year after year, then what changed."""
     simulate = _script("years")
     facts, changes = simulate["read_facts"]()
-    years = [changes["first"] + place for place in range(len(changes["births_per_1000"]))]
+    years = [changes["first"] + number for number in range(len(changes["births_per_1000"]))]
     ledger = folder / "births.ledger"
     screen.print(f"The confidential files of this demonstration are simulated: births of {years[0]} to {years[-1]}.")
     typed("ledger", "open", ledger, "--dataset", "Live births", "--limit", LIMIT)

@@ -245,11 +245,11 @@ def refusals(spec: Any) -> dict[str, list[str]]:
 def refusals_in_words(spec: Any) -> list[str]:
     """Say what `error` tells of a file; nothing where no column asks for it."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
-    what = (
+    warning = (
         f"Not covered by epsilon: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. "
         'A release therefore reveals that no record has one. Use "drop", "bin" or "clip", which reveal nothing.'
     )
-    return [what] if sentences else []
+    return [warning] if sentences else []
 
 
 def alike_in_words(spec: Any) -> list[str]:

@@ -40,14 +40,14 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
     """Yield a mistake for every binning that a configuration may use with a bin that straddles two coarser bins."""
-    seen: set[str] = set()
+    checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
-        if binning.name not in seen and not binning.refines(coarser):
+        if binning.name not in checked_names and not binning.refines(coarser):
             expected = f"bins of {column!r} into which every bin of every alternative fits"
             straddling = f"alternative {binning.name!r} with a bin that straddles two of {listing(coarser.labels)}"
             yield Mistake(field, expected, straddling)
-        seen.add(binning.name)
+        checked_names.add(binning.name)
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
@@ -68,20 +68,20 @@ def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]
 
 def condition_mistakes(setting: Setting, field: str, column: str, labels: Collection[str]) -> Iterable[Mistake]:
     """Yield what is wrong with a condition on a column that names its bins: unknown ones, all or the missing one among them."""
-    coarser, seen = setting.groups.get(column), set[str]()
+    coarser, checked_names = setting.groups.get(column), set[str]()
     if coarser is not None:
         yield from not_inside(setting, field, column, coarser)
     for transformation in setting.transformations:
         binning = coarser or transformation.binning(column)
-        if binning.name in seen:
+        if binning.name in checked_names:
             continue
-        seen.add(binning.name)
-        known = binning.labels[: binning.present]
-        expected = f"bins of values of {column!r} that every alternative has ({listing(known)} in {binning.name!r})"
-        if unknown_labels := [label for label in labels if label not in known]:
-            yield Mistake(field, expected, repr(unknown_labels[0]), closest(unknown_labels[0], known))
+        checked_names.add(binning.name)
+        labels_of_values = binning.labels[: binning.present]
+        expected = f"bins of values of {column!r} that every alternative has ({listing(labels_of_values)} in {binning.name!r})"
+        if unknown_labels := [label for label in labels if label not in labels_of_values]:
+            yield Mistake(field, expected, repr(unknown_labels[0]), closest(unknown_labels[0], labels_of_values))
             return
-        if set(known) <= set(labels):
+        if set(labels_of_values) <= set(labels):
             yield Mistake(field, f"some bins of {column!r}, not all", f"all of {binning.name!r}")
             return
 
@@ -92,15 +92,15 @@ def representation_mistakes(
     """Yield what is wrong with the alternatives in which a regression takes its columns; those of `numbered` need numbers."""
     schema, columns = setting.schema, tuple(columns)
     for name in columns:
-        known = schema[name].alternatives
+        alternatives = schema[name].alternatives
         chosen = representation.get(name, "")
-        if chosen not in known:
-            expected, actual = f"an alternative of {name!r} ({listing(known)})", repr(chosen) if chosen else "nothing"
-            yield Mistake(f"representation.{name}", expected, actual, closest(chosen, known))
+        if chosen not in alternatives:
+            expected, actual = f"an alternative of {name!r} ({listing(alternatives)})", repr(chosen) if chosen else "nothing"
+            yield Mistake(f"representation.{name}", expected, actual, closest(chosen, alternatives))
             continue
-        if name in numbered and any(number is None for number in known[chosen].numbers[: known[chosen].present]):
+        if name in numbered and any(number is None for number in alternatives[chosen].numbers[: alternatives[chosen].present]):
             yield Mistake("features", f"a number for every bin of {name!r}", f"none in {chosen!r}")
-        yield from not_inside(setting, f"representation.{name}", name, known[chosen])
+        yield from not_inside(setting, f"representation.{name}", name, alternatives[chosen])
     cells = math.prod(len(schema[name].alternatives.get(representation.get(name, ""), ())) for name in columns)
     if cells > DENSE_LIMIT:
         yield Mistake("representation", f"bins with at most {DENSE_LIMIT} combinations", f"{cells}")

@@ -312,11 +312,11 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 def mean_of_roots(file: FileFacts) -> Drafts:
     """Draft how far members of a root are alike in the column in which the first two are most, and the mean of a number."""
-    known, kind = {column.name: column for column in file.columns}, "mean_of_roots"
+    by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # how much the first two members of a root are associated in a column
     for name in file.members:
         first, second = (slot_name(name, slot) for slot in (1, 2))
-        partner = known[first].partners.get(second) if first in known else None
+        partner = by_name[first].partners.get(second) if first in by_name else None
         beside[name] = partner.distance if partner else 0.0
     if not any(beside.values()):
         return
@@ -324,7 +324,7 @@ def mean_of_roots(file: FileFacts) -> Drafts:
     remark = "of every two members of a root the share in the same bin: its mean over roots may be off by at most this"
     settings: dict[str, object] = {"column": alike, "number": "agreement", "threshold": 0.05}
     yield CriterionDraft.of(f"members alike in {alike}", kind, remark, settings)
-    limits = {name: known[slot_name(name, 1)].limits or () for name in file.members}
+    limits = {name: by_name[slot_name(name, 1)].limits or () for name in file.members}
     remark = "no mean over roots of the mean of their members, within `range`, may be off by more than this"
     for name, edges in [(name, edges) for name, edges in limits.items() if len(edges) > 2][:1]:
         settings = {"column": name, "number": "mean", "range": [edges[0], edges[-1]], "values": "bins"}

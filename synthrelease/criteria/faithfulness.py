@@ -98,10 +98,8 @@ class Faithfulness(Criterion):
             yield f"each column may be named once; {twice[0]!r} is named twice"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        wrong = [*unknown_columns(setting.schema, "exact", self.exact)]
-        wrong += unknown_columns(setting.schema, "within_one_bin", self.within_one_bin)
-        wrong += unknown_columns(setting.schema, "ignored", self.ignored)
-        wrong += unknown_columns(setting.schema, "exact_around", self.exact_around)
+        lists = ("exact", "within_one_bin", "ignored", "exact_around")
+        wrong = [mistake for name in lists for mistake in unknown_columns(setting.schema, name, getattr(self, name))]
         if wrong:
             return wrong
         unnamed = [name for name in setting.schema.names if name not in self.exact + self.within_one_bin + self.ignored]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import OF_BINS, grouping_mistakes, unknown_columns, unnumbered
@@ -41,6 +41,7 @@ from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.data.schema import FINEST, in_steps
 from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.errors import Unexpected
 from synthrelease.privacy.grids import MOST_ROWS, noise_grid
 from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
 
@@ -64,11 +65,9 @@ class InGroups(OfMembers):
     by: AmongColumns = ()
     overall: bool = True
 
-    @model_validator(mode="after")
-    def _has_groups(self) -> Self:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.by and not self.overall:
-            raise ValueError("there must be a group-by column, or overall = true")
-        return self
+            yield "there must be a group-by column, or overall = true"
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -219,10 +218,9 @@ class ConditionalMean(InGroups):
             own=self.values == "own",
         )
 
-    @model_validator(mode="after")
-    def _usable(self) -> ConditionalMean:
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        yield from super().contradictions()
         check_range(self.range)
-        return self
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = self.column_mistakes(setting)
@@ -409,11 +407,10 @@ class ConditionalMedian(InGroups):
             sensitivity=1 / n, figure=partial(largest_excess, windows=windows, n=n), void=any(window.void for window in windows)
         )
 
-    @model_validator(mode="after")
-    def _usable(self) -> ConditionalMedian:
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        yield from super().contradictions()
         if not all(0 < q < 1 and (Fraction(str(q)) * _FINEST).denominator == 1 for q in self.quantiles):
-            raise ValueError("quantiles must lie above 0 and below 1, with at most four decimals")
-        return self
+            yield "quantiles must lie above 0 and below 1, with at most four decimals"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         return self.column_mistakes(setting, ordered=True)

@@ -127,9 +127,9 @@ class LogisticRegression(Criterion):
         if wrong:
             return wrong
         target = self.binnings(setting)[-1]
-        known = target.labels[: target.present]
-        if not set(self.positive) < set(known):
-            expected = f"some values of {self.target!r} in {target.name!r}, not all ({listing(known)})"
+        labels_of_values = target.labels[: target.present]
+        if not set(self.positive) < set(labels_of_values):
+            expected = f"some values of {self.target!r} in {target.name!r}, not all ({listing(labels_of_values)})"
             return [Mistake("positive", expected, listing(self.positive))]
         return []
 

@@ -167,27 +167,24 @@ def _mistakes(
     criterion: OfMembers, plain: Callable[..., Iterable[Mistake]], setting: Setting, earlier: Mapping[str, Criterion]
 ) -> Iterable[Mistake]:
     schema = setting.schema
-    if schema.linked is None:
-        yield Mistake("of", "no such setting where the configuration has no [members]", repr(criterion.of))
+    linked, of = schema.linked, repr(criterion.of)
+    alone = criterion.of != "members" and linked is not None and linked.most < 2
+    by_name, of_rows = criterion.not_by_name, "an epsilon: published measurements answer no figure of members"
+    checks = (
+        (linked is None, Mistake("of", "no such setting where the configuration has no [members]", of)),
+        (alone, Mistake("of", "'members', where a root has one at most", of)),
+        (by_name, Mistake(by_name, "tables by their columns, as of = says what rows are", "other tables, or all of some size")),
+        (criterion.answered_by, Mistake("answered_by", of_rows, repr(criterion.answered_by))),
+    )
+    if first := [mistake for wrong, mistake in checks if wrong][:1]:
+        yield from first
         return
-    if criterion.of != "members" and schema.linked.most < 2:
-        yield Mistake("of", "'members', where a root has one at most", repr(criterion.of))
-        return
-    if criterion.not_by_name:
-        expected = "tables by their columns, as of = says what rows are"
-        yield Mistake(criterion.not_by_name, expected, "other tables, or all of some size")
-        return
-    if criterion.answered_by is not None:
-        expected = "an epsilon: published measurements answer no figure of members"
-        yield Mistake("answered_by", expected, repr(criterion.answered_by))
-        return
-    rows = criterion.rows_of(schema.linked, schema.names)
+    rows = criterion.rows_of(linked, schema.names)
     field = "column" if "column" in type(criterion).model_fields else "tables"
     if names := rows.unknown():
         yield from unknown(field, "a column of these rows", names, rows.known)
         return
-    wrong = [*_wrong_differences(criterion, rows, setting)]
-    yield from wrong or plain(_setting(criterion, setting), earlier)
+    yield from [*_wrong_differences(criterion, rows, setting)] or plain(_setting(criterion, setting), earlier)
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:

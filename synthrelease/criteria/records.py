@@ -246,8 +246,8 @@ def public_axes(
     """Return the same as `RegressionColumns.numbers` and `limits`, for bins that were released."""
     numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
-        own_limits(each.name, each.value_limits, ranges) if each.name in own else Interval.exactly(known)
-        for each, known in zip(columns, numbers, strict=True)
+        own_limits(column.name, column.value_limits, ranges) if column.name in own else Interval.exactly(bin_numbers)
+        for column, bin_numbers in zip(columns, numbers, strict=True)
     ]
     return numbers, limits
 

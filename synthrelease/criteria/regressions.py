@@ -197,14 +197,16 @@ class RegressionCoefficients(Criterion):
             yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
         for name in self.columns:
             chosen = self.representation[name]
-            others = {transformation.binning(name).name for transformation in setting.transformations} - {chosen}
+            other_alternatives = {transformation.binning(name).name for transformation in setting.transformations} - {chosen}
             lacking = setting.schema[name].alternatives[chosen].missing is not None
-            if others or lacking:
+            if other_alternatives or lacking:
                 expected = (
                     f"a column {name!r} without missing values whose only alternative in use is that of the "
                     "representation, because moments of pairs of columns answer"
                 )
-                yield Mistake("answered_by", expected, "missing values" if lacking else f"also {listing(sorted(others))}")
+                yield Mistake(
+                    "answered_by", expected, "missing values" if lacking else f"also {listing(sorted(other_alternatives))}"
+                )
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = list[Mistake]()

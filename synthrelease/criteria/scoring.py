@@ -120,22 +120,22 @@ def figures_of(
     """
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)
-    asked = {each.name: each.asked(private.n, candidate, setting, fitted) for each in criteria}
-    sharing = [each for each in criteria if each.name in noises]
-    shared = _together(sharing, private, asked, noises[sharing[0].name]) if sharing else {}
-    return tuple(shared.get(each.name) or each.answer(private, asked[each.name]) for each in criteria)
+    queries = {criterion.name: criterion.asked(private.n, candidate, setting, fitted) for criterion in criteria}
+    sharing = [criterion for criterion in criteria if criterion.name in noises]
+    shared = _together(sharing, private, queries, noises[sharing[0].name]) if sharing else {}
+    return tuple(shared.get(criterion.name) or criterion.answer(private, queries[criterion.name]) for criterion in criteria)
 
 
 def _together(
-    criteria: Sequence[Criterion], private: PrivateCounts, asked: Mapping[str, Query | Score], noise: OneNoise
+    criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
     """Return the figures of these criteria with one noise, which takes the charges of all of them off the plan."""
     from synthrelease.criteria.base_mechanism import noisy_figures  # here, for readers of a release have no use for it
 
-    queries = [query for criterion in criteria if isinstance(query := asked[criterion.name], Query)]
+    queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]
     vector = partial(noisy_figures, queries=queries, noise=noise, rows=private.n, entropy=private.entropy)
-    noisy = private.spend([each.charge for each in criteria], vector)
-    scores = [each.released(query, figure) for each, query, figure in zip(criteria, queries, noisy, strict=True)]
+    noisy = private.spend([criterion.charge for criterion in criteria], vector)
+    scores = [criterion.released(query, figure) for criterion, query, figure in zip(criteria, queries, noisy, strict=True)]
     return {score.name: replace(score, mechanism=MECHANISM, one_noise=noise) for score in scores}
 
 
@@ -202,16 +202,16 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
             "a perfect one, except by the luck of noise. Take a larger threshold."
         )
     elif joint_test is not None:
-        taken = joint_test.margin * sensitivity
-        if taken >= room:
+        margin = joint_test.margin * sensitivity
+        if margin >= room:
             yield NobodyPasses(
-                f"the margin of the joint test is {figure(taken, 2)} or more in its unit, and the threshold is "
+                f"the margin of the joint test is {figure(margin, 2)} or more in its unit, and the threshold is "
                 f"{figure(threshold)}. No table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
             )
-        elif taken >= room / 2:
+        elif margin >= room / 2:
             yield (
-                f"the margin of the joint test takes {taken / room:.0%} or more of the threshold {figure(threshold)}. Tables "
-                f"with a value above {figure(threshold - taken, 2)} mostly fail. Take a larger threshold or test_epsilon."
+                f"the margin of the joint test takes {margin / room:.0%} or more of the threshold {figure(threshold)}. Tables "
+                f"with a value above {figure(threshold - margin, 2)} mostly fail. Take a larger threshold or test_epsilon."
             )
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes
@@ -30,6 +30,7 @@ from synthrelease.criteria.groups import InGroups, InGroupsExplained
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import reads_members
 from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.errors import Unexpected
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
@@ -54,11 +55,10 @@ class SharesInGroups(InGroups):
         smallest = min(int(grouped.released[0].min()) for grouped in shares)
         return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, shares=shares), void=smallest == 0)
 
-    @model_validator(mode="after")
-    def _groups_by_others(self) -> Self:
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        yield from super().contradictions()
         if self.column in self.by:
-            raise ValueError("the column whose shares are compared cannot be one to group by")
-        return self
+            yield "the column whose shares are compared cannot be one to group by"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
         """Return the shares of a candidate, for each grouping."""

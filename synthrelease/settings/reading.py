@@ -131,15 +131,15 @@ def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, lis
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yield every value with its place, also tables and lists; without recursion, whatever the depth."""
-    left: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
-    while left:
-        steps, value = left.pop()
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
+    while pending:
+        steps, value = pending.pop()
         if steps:
             yield steps, value
         if len(steps) > MAX_DEPTH or not isinstance(value, Mapping | list):
             continue
         inner = list(value.items() if isinstance(value, Mapping) else enumerate(value))
-        left += [((*steps, step), part) for step, part in reversed(inner)]
+        pending += [((*steps, step), part) for step, part in reversed(inner)]
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
@@ -239,20 +239,20 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     inherited = read_toml(base)
     if "extends" in inherited:
         raise SpecError.at(path, "extends", "a configuration that does not itself extend another", repr(extended))
-    taken = frozenset(inherited.keys() - tables.keys())
+    inherited_names = frozenset(inherited.keys() - tables.keys())
     if isinstance(texts := inherited.get("card"), dict) and isinstance(card := tables.get("card", {}), dict):
         texts = {name: text for name, text in texts.items() if name not in OF_ONE_RELEASE}
         if "card" in tables:
-            taken |= {f"card.{name}" for name in texts.keys() - card.keys()}
+            inherited_names |= {f"card.{name}" for name in texts.keys() - card.keys()}
         inherited, tables = inherited | {"card": texts}, tables | ({"card": texts | card} if "card" in tables else {})
     merged = inherited | tables
     settings = dict(all_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
     for steps, value in settings.items():
-        if not steps or steps[0] not in taken or not _overridden(merged, steps, value):
+        if not steps or steps[0] not in inherited_names or not _overridden(merged, steps, value):
             expected = f"a setting of a table that is taken from {extended}; write other settings in their own table"
             raise SpecError.at(path, dotted(("override", *steps)), expected, value_text(value))
     overridden = tuple(dotted(steps) for steps in settings)
-    return ConfigurationFile(path=path, tables=merged, inherited=taken, base=base, overridden=overridden)
+    return ConfigurationFile(path=path, tables=merged, inherited=inherited_names, base=base, overridden=overridden)
 
 
 def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -160,7 +160,7 @@ def of_two(rule: RuleTable) -> bool:
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
     """Yield a rule for every two members, in both orders; where the first one is named, it is not about that one."""
-    seen: set[frozenset[str]] = set()
+    distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
             continue
@@ -168,8 +168,8 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
         conditions = (
             frozenset(applied.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([applied.never])
         )
-        if conditions not in seen:  # of two members who are named alike the order is of no matter
-            seen.add(conditions)
+        if conditions not in distinct:  # of two members who are named alike the order is of no matter
+            distinct.add(conditions)
             yield applied
 
 

@@ -74,8 +74,8 @@ OF_BASELINES = (
         name="swapping: offered as a generator of some other name",
         breaks="a guarantee subject to invariants in a release",
         place="settings.mistakes:_refusal",
-        old="any(word in spoken for word in said['words'])",
-        new="any(word == spoken for word in said['words'])",
+        old="any(word in spoken for word in entry['words'])",
+        new="any(word == spoken for word in entry['words'])",
         tests=(REFUSED,),
     ),
     Mutation(

@@ -251,7 +251,7 @@ OF_NOISE = (
         name="one noise: a vector is paid for by one of its figures",
         breaks="epsilon is spent and not charged",
         place="criteria.scoring:_together",
-        old="[each.charge for each in criteria]",
+        old="[criterion.charge for criterion in criteria]",
         new="criteria[0].charge",
         tests=(f"{SHARED}::test_the_release_path_draws_one_vector_for_those_that_share",),
     ),

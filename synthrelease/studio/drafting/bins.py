@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, groupby, pairwise
 
 import numpy as np
 
@@ -199,20 +199,13 @@ def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)
     edges = [*([] if low is None else [low]), *limits, *([] if high is None else [high + 1 if whole else high])]
     if not whole:
         return [*first, *(f"{_shown(a)} to {_shown(b)}" for a, b in pairwise(edges)), *last]
-    texts: list[str] = []
-    run: list[int] = []
-    for a, b in pairwise(edges):
-        if b == a + 1:
-            run.append(int(a))
-            continue
-        texts += _run_text(run)
-        run = []
-        texts.append(f"{int(a)}-{int(b) - 1}")
-    return [*first, *texts, *_run_text(run), *last]
-
-
-def _run_text(run: Sequence[int]) -> list[str]:
-    return [f"{run[0]}..{run[-1]}"] if len(run) > 1 else [str(value) for value in run]
+    texts = list[str]()
+    for single, bins in groupby([(int(a), int(b) - 1) for a, b in pairwise(edges)], key=lambda ends: ends[0] == ends[1]):
+        run = list(bins)
+        texts += (
+            [f"{run[0][0]}..{run[-1][0]}"] if single and len(run) > 1 else [str(a) if single else f"{a}-{b}" for a, b in run]
+        )
+    return [*first, *texts, *last]
 
 
 def _shown(value: float) -> str:

@@ -36,7 +36,7 @@ _LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*
 _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 
 
-def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft | None:
+def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnDraft | None:
     """Draft codes of a classification by their first characters, where these make at most 100 groups.
 
     Such are the chapters of diagnoses (I21.4: I), groups of occupations (2310: 23), the counties of municipalities. Codes that
@@ -60,7 +60,7 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     frequent = f"{have} {share:.0%} of its rows" if n_frequent else "none is frequent"
     remark = f"the {first} of {len(texts)} codes, of which {frequent}"
     grouped = replace(answers, texts=groups, entry=replace(answers.entry, labels={}) if answers.named_by else answers.entry)
-    return replace(draft_codes(grouped, taken, remark, apart=True), kind="code", characters=characters)
+    return replace(draft_codes(grouped, used_names, remark, apart=True), kind="code", characters=characters)
 
 
 def _beginning(texts: Collection[str]) -> int:
@@ -105,7 +105,7 @@ def _frequent(texts: Mapping[str, int]) -> list[str]:
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]
 
 
-def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart: bool = False) -> ColumnDraft:
+def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, apart: bool = False) -> ColumnDraft:
     """Draft a column whose texts are codes or categories, with the labels that the codebook gives them.
 
     Parameters
@@ -147,7 +147,7 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     as_numbers = all(map(NUMBER.fullmatch, answers.texts)) and not any(spellings.values())
     drafted = ColumnDraft.of(
         answers,
-        name=plain_name(answers.source, taken),
+        name=plain_name(answers.source, used_names),
         kind="category" if by_words or not (answers.entry.labels or common or as_numbers) else "code",
         ordered=by_words is not None,
         remark=remark + _spellings_in_words(spellings),

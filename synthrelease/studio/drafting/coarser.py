@@ -59,14 +59,13 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft,
     table : the rows of the public file in the drafted bins of these columns.
     """
     remark = f"in this smaller draft the {{}} with at least {FREQUENT:.0%} of the rows"
-    coarse = []
-    for i, column in enumerate(columns):
-        rows = table.marginal((i,))
+
+    def wider(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
         if column.bins and not column.weight:
-            coarse.append(_in_bins(column, rows, column.bins.groups))
-        else:
-            coarse.append(column if column.n_bins <= FEW_CATEGORIES else _frequent(column, rows, FREQUENT, remark))
-    return tuple(coarse)
+            return _in_bins(column, rows, column.bins.groups)
+        return column if column.n_bins <= FEW_CATEGORIES else _frequent(column, rows, FREQUENT, remark)
+
+    return tuple(wider(column, table.marginal((i,))) for i, column in enumerate(columns))
 
 
 def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tuple[ColumnDraft, ...]:
@@ -76,16 +75,15 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
     ----------
     table : the rows of the public file in the drafted bins of these columns.
     """
-    wider = []
-    for i, column in enumerate(columns):
-        rows = table.marginal((i,))
+
+    def wider(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
         if column.n_bins <= floor.most:
-            wider.append(column)
-        elif column.bins and not column.weight:
-            wider.append(_in_bins(column, rows, _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share)))
-        else:
-            wider.append(_frequent(column, rows, floor.share, f"in this draft the {{}} with {floor.least}"))
-    return tuple(wider)
+            return column
+        if column.bins and not column.weight:
+            return _in_bins(column, rows, _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share))
+        return _frequent(column, rows, floor.share, f"in this draft the {{}} with {floor.least}")
+
+    return tuple(wider(column, table.marginal((i,))) for i, column in enumerate(columns))
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:

@@ -353,12 +353,12 @@ def plain_label(text: str) -> str:
     return _AFTER_MARK.sub(r"\1 ", label).strip() if is_executable(label) else label
 
 
-def plain_name(source: str, taken: Collection[str]) -> str:
+def plain_name(source: str, used_names: Collection[str]) -> str:
     """Return a name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
     name = re.sub(r"\W+", "_", unaccented(source.strip()), flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
         name = f"column_{name}"
-    return next(unique for unique in chain([name], (f"{name}_{i}" for i in count(2))) if unique not in taken)
+    return next(unique for unique in chain([name], (f"{name}_{i}" for i in count(2))) if unique not in used_names)
 
 
 # Which columns of a public file are drafted: those that were asked for, and of very many those with the strongest associations.

@@ -279,7 +279,7 @@ _DESIGN = {
 """By name: the setting, how many groups are not taken for it (social strata are six), and what becomes of the column."""
 
 
-def draft_column(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
+def draft_column(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
     """Draft one column that holds no dates; `with_kind_doubt` adds the question whether it holds numbers or codes.
 
     Parameters
@@ -289,15 +289,15 @@ def draft_column(answers: Answers, taken: Collection[str], order: Order) -> Colu
     """
     texts, rows, missing = answers.texts, answers.rows, answers.missing_rows
     if len(texts) == 1 and missing and rows + missing < 50 * min(rows, missing):
-        return draft_codes(answers, taken, "one value, or none")
+        return draft_codes(answers, used_names, "one value, or none")
     constant = "it has no values" if not texts else "nearly all rows have one value" if missing else "it has one value only"
     if because := constant if len(texts) < 2 else _untidy(answers):
         return LeftOut(source=answers.source, because=because)
     if left_out := _design(answers) or left_out_as_key(answers):
         return left_out
     if answers.are_numbers:
-        return _numeric(answers, taken, order)
-    return _grouped(answers, taken, f"{len(texts)} categories in the public file")
+        return _numeric(answers, used_names, order)
+    return _grouped(answers, used_names, f"{len(texts)} categories in the public file")
 
 
 def _design(answers: Answers) -> LeftOut | None:
@@ -327,17 +327,17 @@ def _untidy(answers: Answers) -> str:
     return next((problem for pattern, problem in _UNTIDY if all(map(pattern.fullmatch, texts))), "")
 
 
-def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDraft | LeftOut:
+def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> ColumnDraft | LeftOut:
     """Draft codes or categories: by their first characters where these tell more, each by itself, or the frequent ones."""
-    if by_beginning := draft_by_beginning(answers, taken):
+    if by_beginning := draft_by_beginning(answers, used_names):
         return by_beginning
     n = len(answers.texts)
     if n > MAX_CODES or (are_too_many(answers.texts) and share_of_frequent(answers.texts) < LEAST_NAMED):
         return LeftOut(source=answers.source, because=f"it has {n} different texts, few of them frequent: group them first")
-    return draft_codes(answers, taken, remark)
+    return draft_codes(answers, used_names, remark)
 
 
-def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
+def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
     """Draft numbers, codes that are written as numbers, or a weight."""
     values, rows = answers.numbers
     weight = _is_weight(answers)
@@ -345,12 +345,12 @@ def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDr
     sure = weight or bool(like_a_weight)
     kind = Kind(codes=False, because="a design weight") if sure else _kind(answers, values, rows, order)
     if kind.codes:
-        drafted = _grouped(answers, taken, f"{len(answers.texts)} codes: {kind.because}")
+        drafted = _grouped(answers, used_names, f"{len(answers.texts)} codes: {kind.because}")
         if not (isinstance(drafted, LeftOut) and kind.doubt):
             return _with_question(drafted, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
-    drafted = numbers(answers, answers.source, taken, weight=sure)
+    drafted = numbers(answers, answers.source, used_names, weight=sure)
     if isinstance(drafted, ColumnDraft) and like_a_weight:
         if_none = f"If it is none, {_draft_again(answers, 'number')}"
         drafted = drafted.asking(f"taken for a design weight: {like_a_weight}. {if_none}")
@@ -493,7 +493,7 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
 def numbers(
     answers: Answers,
     name: str,
-    taken: Collection[str],
+    used_names: Collection[str],
     *,
     weight: bool = False,
     date: Mapping[str, str | None] | None = None,
@@ -519,7 +519,7 @@ def numbers(
     remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values)} different values"
     return ColumnDraft.of(
         answers,
-        name=plain_name(name, taken),
+        name=plain_name(name, used_names),
         kind="integer" if whole else "real",
         remark=f"{_AS_WEIGHT}{remark}" if weight else remark,
         doubt=far_value(values, counts),
@@ -650,7 +650,7 @@ def _mixed_dates(answers: Answers) -> LeftOut | None:
     return LeftOut(source=answers.source, because=because)
 
 
-def draft_dates(dates: Sequence[DateColumn], taken: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
+def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
     """Draft all columns of dates: by source, what is drafted, or why nothing is.
 
     The column with the fewest gaps, of these the earliest, stands for the time of the record and gives year and month. A date
@@ -663,7 +663,7 @@ def draft_dates(dates: Sequence[DateColumn], taken: Collection[str]) -> dict[str
     dates = [column for column in dates if column.name not in drafts]
     if not dates:
         return drafts
-    birth, used = _birth(dates), [*taken]
+    birth, used = _birth(dates), [*used_names]
     first = _time_of_record([column for column in dates if column is not birth])
     for column in [first, *(column for column in dates if column is not first)]:
         drafted = [] if column is first else _between(column, first, used, is_birth=column is birth)
@@ -690,32 +690,32 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
     return None
 
 
-def _between(column: DateColumn, first: DateColumn, taken: Collection[str], *, is_birth: bool) -> list[ColumnDraft]:
+def _between(column: DateColumn, first: DateColumn, used_names: Collection[str], *, is_birth: bool) -> list[ColumnDraft]:
     """Draft the days or years between the time of the record and this date, from the one that mostly is the earlier; nothing
     where a format does not tell the day."""
-    both = column.known & first.known
-    if not both.any() or _FORMATS[column.format].lacks(None) or _FORMATS[first.format].lacks(None):
+    in_both = column.known & first.known
+    if not in_both.any() or _FORMATS[column.format].lacks(None) or _FORMATS[first.format].lacks(None):
         return []
-    earlier, later = (first, column) if np.median((column.days - first.days)[both]) >= 0 else (column, first)
-    starts, ends = earlier.days[both], later.days[both]
+    earlier, later = (first, column) if np.median((column.days - first.days)[in_both]) >= 0 else (column, first)
+    starts, ends = earlier.days[in_both], later.days[in_both]
     in_years = is_birth or float(np.median(ends - starts)) >= _WHOLE_YEARS
     apart, times = np.unique(years_between(starts, ends) if in_years else ends - starts, return_counts=True)
     missing = tuple(dict.fromkeys([*later.answers.missing_values, *earlier.answers.missing_values]))
     texts = dict(zip(map(str, apart.tolist()), times.tolist(), strict=True))
-    answers = replace(later.answers, texts=texts, missing_rows=int((~both).sum()), missing_values=missing)
+    answers = replace(later.answers, texts=texts, missing_rows=int((~in_both).sum()), missing_values=missing)
     unit = "years" if in_years else "days"
     name = f"{later.name}_{unit}_after_{plain_name(earlier.name, ())}"
     name = f"age_at_{plain_name(later.name, ())}" if is_birth and in_years else name
     parts = {"minus": earlier.name, "format": later.format, "part": "year" if in_years else None}
     parts["minus_format"] = None if earlier.format == later.format else earlier.format
-    drafted = numbers(answers, name, taken, date=parts)
+    drafted = numbers(answers, name, used_names, date=parts)
     if isinstance(drafted, LeftOut):
         return []
     complete = "completed " if in_years else ""
     return [replace(drafted, remark=f"{complete}{unit} from {earlier.name} to {later.name}; {drafted.remark}")]
 
 
-def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
+def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]:
     """Draft the year where there are several; and the month, or the ISO week where there are few months."""
     different, times = np.unique(column.days[column.known], return_counts=True)
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
@@ -728,7 +728,7 @@ def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
             sums[str(day.isocalendar().week if part == "week" else getattr(day, part))] += rows
         settings, bins = {"part": part, "format": column.format}, _MONTHS if part == "month" else None
         answers = replace(column.answers, texts=sums)
-        drafted = numbers(answers, f"{column.name}_{part}", taken, date=settings, bins=bins)
+        drafted = numbers(answers, f"{column.name}_{part}", used_names, date=settings, bins=bins)
         if not isinstance(drafted, LeftOut):
             drafts.append(replace(drafted, remark=f"only the {part} of the date is used"))
     return drafts
@@ -818,8 +818,8 @@ def drafted_columns(
     columns: list[ColumnDraft] = []
     drafts = dict[str, ColumnDraft | LeftOut]()
     for source in (source for source in answers if source in dated or source in once.answers):
-        taken = [column.name for column in columns]
-        drafted = dated.get(source) or draft_column(once.answers[source], taken, order.get(source, Order()))
+        used_names = [column.name for column in columns]
+        drafted = dated.get(source) or draft_column(once.answers[source], used_names, order.get(source, Order()))
         if isinstance(drafted, list):
             columns += drafted
             continue
@@ -829,8 +829,8 @@ def drafted_columns(
 
     # what the steward is asked
     columns = _with_levels(columns, rows)
-    asked = (mistyped, once.doubts, nested_columns(once.answers, drafts, rows))
-    columns = [column.asking(*(questions.get(column.source, "") for questions in asked)) for column in columns]
+    questions_of = (mistyped, once.doubts, nested_columns(once.answers, drafts, rows))
+    columns = [column.asking(*(questions.get(column.source, "") for questions in questions_of)) for column in columns]
     return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
 
 

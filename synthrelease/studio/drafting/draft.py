@@ -837,12 +837,12 @@ def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
     )
 
 
-def _off(kept: Kept) -> str:
+def _off(preserved: Kept) -> str:
     """Say how far off tables of two columns are in fits, beside independent columns."""
-    strongest = ", of the pairs with the strongest associations," if kept.strongest_alone else ","
+    strongest = ", of the pairs with the strongest associations," if preserved.strongest_alone else ","
     return (
-        f"{kept.off:.1%} of the rows are in a wrong cell of a table of two columns{strongest} on average, where independent "
-        f"columns have {kept.independent:.1%}"
+        f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns{strongest} on average, where independent "
+        f"columns have {preserved.independent:.1%}"
     )
 
 

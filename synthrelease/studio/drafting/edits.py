@@ -827,8 +827,8 @@ def criterion_edits(
 def _name(spec: ReleaseSpec, kind: str, columns: Sequence[str]) -> str:
     """Return a name that no other criterion has."""
     by = f" by {' and '.join(columns[1:])}" if columns[1:] else ""
-    taken, words = {criterion.name for criterion in spec.criteria}, f"{kind.replace('_', ' ')} of {columns[0]}{by}"[:74]
-    return next(name for name in (words, *(f"{words} {i}" for i in range(2, 400))) if name not in taken)
+    used_names, words = {criterion.name for criterion in spec.criteria}, f"{kind.replace('_', ' ')} of {columns[0]}{by}"[:74]
+    return next(name for name in (words, *(f"{words} {i}" for i in range(2, 400))) if name not in used_names)
 
 
 def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: str) -> dict[str, object]:

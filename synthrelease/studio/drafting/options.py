@@ -351,11 +351,11 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
     if not any(pair <= set(yes) for pair in of_pairs):
         return None
     together = _together(table, yes)
-    groups, taken = dict[str, tuple[str, ...]](), {column.name for column in columns}
+    groups, used_names = dict[str, tuple[str, ...]](), {column.name for column in columns}
     for group in _joined(list(yes), together):
         ties = [set(pair) for pair, (_, odd) in together.items() if odd >= LEAST_ODD and set(pair) <= set(group)]
         if len(group) > 2 and ties and any(pair <= set(group) for pair in of_pairs):
-            name = plain_name(f"marks_{len(groups) + 1}", taken | set(groups))
+            name = plain_name(f"marks_{len(groups) + 1}", used_names | set(groups))
             groups[name] = tuple(group)
     labels = {mark: yes[mark][1] for group in groups.values() for mark in group}
     return MarksDraft(groups=groups, yes=labels) if groups else None

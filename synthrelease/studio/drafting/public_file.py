@@ -751,13 +751,13 @@ class Order:
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
     """Return what the other columns say of every column of whole numbers, or of few with fractions, by its name in the file."""
-    taken = slice(None, None, -(-rows.n_rows // _ROWS))
+    sampled = slice(None, None, -(-rows.n_rows // _ROWS))
     values_of = {
-        source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source][taken]]
+        source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source][sampled]]
         for source, column in answers.items()
         if column.are_numbers
     }
-    names, figures = _witnesses(answers, values_of, rows, taken)
+    names, figures = _witnesses(answers, values_of, rows, sampled)
     whole = {source: values for source, values in values_of.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
     beginnings, result = _beginnings(whole), dict[str, Order]()
     for source, values in values_of.items():
@@ -772,7 +772,7 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
 
 
 def _witnesses(
-    answers: Mapping[str, Answers], values_of: Mapping[str, np.ndarray], rows: PublicRows, taken: slice
+    answers: Mapping[str, Answers], values_of: Mapping[str, np.ndarray], rows: PublicRows, sampled: slice
 ) -> tuple[list[str], np.ndarray]:
     """Return the columns that are compared with, and (n_rows, n_columns) what they say: ranks of numbers, and 0 or 1 for
     frequent categories, with mean 0 and standard deviation 1; not a number where there is no answer. Row numbers and keys are
@@ -785,7 +785,7 @@ def _witnesses(
             if len(answer.texts) < 0.95 * answer.rows or any("." in text for text in answer.texts):
                 figures = [_ranks(values_of[source])]
         elif len(answer.texts) <= _TEXTS:
-            codes, texts = rows.codes[source][taken], rows.texts[source]
+            codes, texts = rows.codes[source][sampled], rows.texts[source]
             frequent = sorted(range(len(texts)), key=lambda code: -answer.texts[texts[code]])
             figures = [np.where(codes < 0, np.nan, codes == code) for code in frequent[: 1 if len(texts) <= 2 else _FREQUENT]]
         for figure in figures:
