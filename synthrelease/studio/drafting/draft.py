@@ -841,8 +841,8 @@ def _off(preserved: Kept) -> str:
     """Say how far off tables of two columns are in fits, beside independent columns."""
     strongest = ", of the pairs with the strongest associations," if preserved.strongest_alone else ","
     return (
-        f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns{strongest} on average, where independent "
-        f"columns have {preserved.independent:.1%}"
+        f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns{strongest} on average, where "
+        f"independent columns have {preserved.independent:.1%}"
     )
 
 

@@ -149,7 +149,7 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
         return again, members
     if (again := members.read_with(roots.input)) is not None:
         return roots, again
-    ways = [f"{file.delimiter!r}, {file.encoding} and {file.input.decimal!r}" for file in (roots, members)]
+    ways = [f"{file.input.delimiter!r}, {file.input.encoding} and {file.input.decimal!r}" for file in (roots, members)]
     raise InputError(
         f"--members: expected {members.name} to be written as {roots.name} is, with the same delimiter, letters and decimal "
         f"mark, since [input] holds for both; found {ways[1]} after {ways[0]}."

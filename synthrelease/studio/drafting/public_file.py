@@ -79,14 +79,6 @@ class PublicFile:
     unreadable: dict[str, str] = field(default_factory=dict)
     not_wanted: tuple[LeftOut, ...] = ()
 
-    @property
-    def delimiter(self) -> str:
-        return self.input.delimiter
-
-    @property
-    def encoding(self) -> str:
-        return self.input.encoding
-
     def read_with(self, policy: InputTable) -> PublicFile | None:
         """Return this file as the settings of another read it, which is the same where its letters are plain and its numbers
         whole; None where it is not."""

@@ -43,7 +43,7 @@ def test_a_public_file_in_utf_16_is_refused_with_what_to_do(tmp_path: Path) -> N
 def test_the_encoding_of_a_public_csv_file_is_found(tmp_path: Path, content: bytes, encoding: str) -> None:
     (tmp_path / "public.csv").write_bytes(content)
     found = read_public_file(tmp_path / "public.csv")
-    assert found.encoding == encoding
+    assert found.input.encoding == encoding
     assert list(found.columns) == ["größe", "ort"]
     assert found.columns["ort"]["München"] == 1
 
@@ -58,7 +58,7 @@ def test_the_encoding_of_a_public_csv_file_is_found(tmp_path: Path, content: byt
 def test_hebrew_letters_are_told_from_western_ones(tmp_path: Path, codec: str, texts: list[str], encoding: str) -> None:
     (tmp_path / "public.csv").write_bytes("\n".join(texts).encode(codec))
     found = read_public_file(tmp_path / "public.csv")
-    assert (found.encoding, list(found.columns)) == (encoding, texts[:1])
+    assert (found.input.encoding, list(found.columns)) == (encoding, texts[:1])
     assert set(found.columns[texts[0]]) == set(texts[1:])
 
 
@@ -230,7 +230,7 @@ def test_a_file_of_plain_letters_and_whole_numbers_is_written_as_another_one_is(
 
     def together(one: str, other: str) -> tuple[str, str] | None:
         found = read[one].read_with(read[other].input)
-        return found and (found.input.decimal, found.encoding)
+        return found and (found.input.decimal, found.input.encoding)
 
     assert together("plain", "comma") == (",", "utf-8")
     assert together("plain", "letters") == (".", "windows-1252")
