@@ -159,8 +159,8 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     screen.print(
         "Sensitivities of this release: "
         + ("no two neighbours move a figure by more than its bound" if sound else "A BOUND IS EXCEEDED")
-        + f", and the noise of {len(comparable) - len(small)} of {len(comparable)} figures is as large as bound and epsilon ask "
-        + f"for.{others}"
+        + f", and the noise of {len(comparable) - len(small)} of {len(comparable)} figures is as large as bound and epsilon "
+        + f"ask for.{others}"
     )
     if small:
         err.print(f"Noise that is smaller than sensitivity and epsilon ask for: {listing(small)}.", style="red")
