@@ -30,6 +30,45 @@ reading.start_of = marked
 """
 """Leaves a file when the private file is about to be opened."""
 
+DRAWING = """
+import synthrelease.releasing.release as release
+whole = release.one_round
+def one_round(*arguments, whole=whole):
+    import os, signal
+    import synthrelease.generators.candidate as candidate
+    candidate.sample_plausible = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+    return whole(*arguments)
+release.one_round = one_round
+"""
+"""Kills the process of a round, a worker with --jobs 2, when its model is fitted and rows are about to be drawn."""
+
+WRITING = """
+import signal
+import synthrelease.bundle.write as write
+files, write_file = [], write._write
+def half(pieces):
+    for piece in pieces:
+        yield piece[:len(piece) // 2]
+        os.kill(os.getpid(), signal.SIGKILL)
+def killed(path, pieces):
+    files.append(path)
+    return write_file(path, half(pieces) if len(files) == {number} else pieces)
+write._write = killed
+"""
+"""Kills the process that writes when half of the first piece of a file is written, the so manyth file."""
+
+NAMING = """
+import signal
+import synthrelease.bundle.write as write
+rename = os.rename
+def killed(*paths):
+    {before}
+    rename(*paths)
+    os.kill(os.getpid(), signal.SIGKILL)
+write.os.rename = killed
+"""
+"""Kills the process that writes when the folder is about to get its name, or has just got it."""
+
 
 def kill_once(talker: Talker, folder: Path, draw: random.Random, longest: float, jobs: int) -> str:
     """Stop a release at a random moment and look at what is left. Raises RuntimeError for anything that must not be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -20,7 +21,7 @@ if sys.platform == "win32":
 from tests.conftest import ROOT
 from tests.whole import crashes
 from tests.whole.enclave import CHARGED, CHARGED_FOR_ONE_ROUND, Enclave
-from tests.whole.kills import MARK, kills
+from tests.whole.kills import DRAWING, MARK, NAMING, WRITING, kills
 from tests.whole.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
@@ -295,6 +296,36 @@ resource.setrlimit(resource.RLIMIT_AS, (size + {more}, size + {more}))
 
 
 # --- Being stopped
+
+
+def test_a_worker_that_is_killed_when_it_draws_rows_shows_nothing(tmp_path: Path, talker: Talker) -> None:
+    accounts = Enclave(tmp_path, {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
+    outcome = talker.release(accounts, "--jobs", 2, before=DRAWING)
+    assert outcome.code == 1, outcome.err
+    assert_tight(accounts, CHARGED_FOR_ONE_ROUND)
+
+
+IN_WRITING = {
+    "the first file": (WRITING.format(number=1), "none"),
+    "the last file": (WRITING.format(number=len(RELEASED)), "none"),
+    "before the name": (NAMING.format(before="os.kill(os.getpid(), signal.SIGKILL)"), "none"),
+    "after the name": (NAMING.format(before=""), "whole"),
+}
+
+
+@pytest.mark.parametrize("moment", IN_WRITING)
+def test_a_release_that_is_killed_when_it_writes_is_there_whole_or_not_at_all(
+    tmp_path: Path, talker: Talker, moment: str
+) -> None:
+    """It is charged once; the next release, of whatever name, takes away what was left of it, and has a charge of its own."""
+    accounts, (plant, published) = Enclave(tmp_path, rows=400), IN_WRITING[moment]
+    assert talker.release(accounts, before=plant).code == -signal.SIGKILL
+    assert (accounts.leaks(), accounts.too_open()) == ([], [])
+    assert (accounts.spent(), accounts.published()) == (CHARGED, published)
+    assert any(path.suffix == ".partial" for path in accounts.out.parent.iterdir())
+    assert talker.release(accounts, "--out", accounts.out.with_name("next")).code == 0
+    assert (accounts.spent(), accounts.published()) == (CHARGED, published)
+    assert not any(path.suffix == ".partial" for path in accounts.out.parent.iterdir())
 
 
 @pytest.mark.parametrize(("jobs", "number"), [(1, 5), (2, 2)])
