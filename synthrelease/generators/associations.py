@@ -308,6 +308,11 @@ class Associations:
         return tuple(self.of(*pair) for pair in combinations(self.names, 2))
 
     @cached_property
+    def carried(self) -> CarriedPairs:
+        """How many pairs the rows carry, and which."""
+        return CarriedPairs.of([self])
+
+    @cached_property
     def triples(self) -> tuple[Association, ...]:
         """The associations of every three columns that the rows carry."""
         shown = {name: self._plain(name) for name in self.layout.columns}
@@ -329,6 +334,8 @@ class Associations:
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
         """Return the columns by their places; where they are of members, once for each that a root can have, or for a named
         one."""
+        if self.linked is None and len(set(names)) == len(names):
+            return [tuple(self._place[name] for name in names)]
         choices = [self._places(name) for name in names]
         slots = range(max(map(len, choices)))
         if self.linked is not None and len(slots) > 1:
@@ -346,10 +353,13 @@ class Associations:
         """Return the places of a column: of one of members in every slot."""
         if self.linked is not None and name in self.linked.names:
             at = self.linked.names.index(name)
-            return tuple(self.layout.index(slot[at]) for slot in self.linked.slots)
-        if name not in self.layout.columns:
-            raise KeyError(name)
-        return (self.layout.index(name),)
+            return tuple(self._place[slot[at]] for slot in self.linked.slots)
+        return (self._place[name],)
+
+    @cached_property
+    def _place(self) -> Mapping[str, int]:
+        """The place of each column in the layout, by its name: a thousand columns have half a million pairs."""
+        return {name: place for place, name in enumerate(self.layout.columns)}
 
     def _of(self, columns: Columns) -> Association:
         if (association := self._measured(columns)) is not None:
@@ -358,8 +368,9 @@ class Associations:
         return self._of_two(names, columns) if len(columns) == 2 else self._of_three(names, columns)
 
     def _measured(self, columns: Columns) -> Association | None:
-        names, wanted = tuple(self.layout.columns[column] for column in columns), frozenset(columns)
+        wanted = frozenset(columns)
         if wanted in self._following:
+            names = tuple(self.layout.columns[column] for column in columns)
             how: How = "measured together" if wanted in self._together else "follows from a measured table"
             noise, variance, pull = self._noises.get(wanted, (None, None, None))
             cell = None if self.rows is None else self.rows / self._cells(wanted)
@@ -389,6 +400,7 @@ class Associations:
                 noise_strength=makes,
             )
         if any(wanted.issubset(table) for table in self.ties.chosen):
+            names = tuple(self.layout.columns[column] for column in columns)
             return Association(columns=names, carried="not known", how="chosen privately")
         return None
 
@@ -563,7 +575,7 @@ def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Associ
     first = of_slots[0]
     if len(answers) == 1:
         if len(of_slots) == 1:
-            return replace(first, columns=tuple(names))
+            return first if first.columns == tuple(names) else replace(first, columns=tuple(names))
         noisiest = max(of_slots, key=lambda association: association.noise or 0)
         apart = tuple(name for name, plain in zip(names, first.columns, strict=True) if plain in first.apart)
         return replace(noisiest, columns=tuple(names), how=first.how, through=(), apart=apart)

@@ -7,10 +7,11 @@ nothing underflows.
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
+from functools import cached_property, lru_cache
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -49,6 +50,11 @@ class JunctionTree:
         then the one with the smallest clique. So the cliques of a chordal graph stay as they are. The tree is a maximum
         spanning tree by the size of the separators (Jensen & Jensen 1994).
         """
+        return cls._of(tuple(sizes), tuple(map(tuple, sets)))
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def _of(cls, sizes: tuple[int, ...], sets: tuple[Columns, ...]) -> JunctionTree:
         eliminated = [frozenset(clique) for clique in _eliminated(sizes, sets)]
         maximal = sorted({tuple(sorted(c)) for c in eliminated if not any(c < neighbour for neighbour in eliminated)})
         linked = _spanning_tree(maximal)
@@ -59,7 +65,7 @@ class JunctionTree:
             left += [(neighbour, place, len(order)) for neighbour in reversed(linked[place]) if neighbour != above]
             order.append(maximal[place])
             parents.append(parent)
-        return cls(sizes=tuple(sizes), cliques=tuple(order), parents=tuple(parents))
+        return cls(sizes=sizes, cliques=tuple(order), parents=tuple(parents))
 
     @property
     def largest(self) -> int:
@@ -134,10 +140,18 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """Return to which other cliques each is linked in the tree of them all that shares most columns along its links."""
-    sets = list(map(frozenset, cliques))
-    tree, linked = list(range(len(sets))), list[list[int]]([] for _ in sets)
-    for first, second in sorted(combinations(tree, 2), key=lambda pair: -len(sets[pair[0]] & sets[pair[1]])):
+    """Return to which other cliques each is linked in the tree of them all that shares most columns along its links.
+
+    Pairs that share no column come last, in order: by then those of the first clique link whatever is not linked to it.
+    """
+    tree, linked = list(range(len(cliques))), list[list[int]]([] for _ in cliques)
+    holding = defaultdict[int, list[int]](list)
+    for place, clique in enumerate(cliques):
+        for column in clique:
+            holding[column].append(place)
+    shared = Counter(pair for places in holding.values() for pair in combinations(places, 2))
+    sharing = sorted(shared, key=lambda pair: (-shared[pair], pair))
+    for first, second in chain(sharing, ((0, place) for place in range(1, len(cliques)))):
         if tree[first] != tree[second]:
             linked[first].append(second)
             linked[second].append(first)

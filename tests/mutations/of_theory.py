@@ -429,8 +429,8 @@ OF_THE_THEORY = (
         name="junction tree: smallest separators",
         breaks="the model is not the one that matches the measurements",
         place="generators.junction_tree:_spanning_tree",
-        old="-len(sets[pair[0]] & sets[pair[1]])",
-        new="len(sets[pair[0]] & sets[pair[1]])",
+        old="(-shared[pair], pair)",
+        new="(shared[pair], pair)",
         tests=(TREE,),
     ),
     Mutation(

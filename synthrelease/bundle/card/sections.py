@@ -82,7 +82,7 @@ def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
 
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
     """Return how many pairs the rows carry, of associations that are known; None for one column."""
-    return None if associations is None or len(associations.names) < 2 else CarriedPairs.of([associations])
+    return None if associations is None or len(associations.names) < 2 else associations.carried
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:

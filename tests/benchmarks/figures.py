@@ -1,0 +1,160 @@
+"""The figures of whole commands and of counting, beside other programs, in one run: the table of docs/appendix/benchmarks.md.
+
+    python -m tests.benchmarks.figures [--runs 5] [--columns 60] [--rows 1000000] [--peers-python PYTHON] [--write]
+
+Commands are measured as processes: the median of the processor seconds, user and system together with child processes, and the
+peak memory of the largest process. Acceptance thresholds of the births are so large that every release has one round, since its
+number is hidden. Counting is measured by `scale.py`, beside pyarrow, polars and duckdb where they are installed; a ratio is
+their processor seconds by ours. With --write the table replaces the one in the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from statistics import median
+
+from synthrelease.resources import commit
+from tests.benchmarks.scale import COUNTS, ours, peer
+from tests.benchmarks.scale_tables import ROOT
+from tests.benchmarks.wide_register import chain, write_register
+
+PAGE, HEADING = ROOT / "docs" / "appendix" / "benchmarks.md", "## The figures of one run"
+BIRTHS = ROOT / "public_data" / "births_surrogate.csv.gz"
+LOOSE = {"0.005": 0.3, "0.01": 0.3, "0.05": 0.5, "0.3": 8, "1": 18, "1.4": 1.9, "5": 3000, "30": 3000, "100": 3000}
+"""A threshold that every round meets, for each threshold of acceptance/births.toml."""
+Figure = tuple[str, float, int, str]
+"""What was measured, processor seconds, megabytes, and how others compare."""
+
+
+STARTER = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)
+sys.exit(code)
+"""
+"""Starts a command from a small process: the system counts what a process held before it became the command."""
+
+
+def one_run(command: Sequence[object]) -> tuple[float, int]:
+    """Return processor seconds and peak megabytes of a command. Raises RuntimeError when it fails."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    started = [sys.executable, "-S", "-c", STARTER, sys.executable, "-m", "synthrelease", *map(str, command)]
+    ended = subprocess.run(started, env=environment | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {ended.stderr[-2000:]}")
+    seconds, megabytes = ended.stdout.split()
+    return float(seconds), int(megabytes)
+
+
+def commands(name: str, config: Path, data: Path, folder: Path, runs: int) -> Iterator[Figure]:
+    """Yield the figures of plan, check, release and verify, after a run of each that compiles what Python keeps compiled."""
+    out = folder / "out"
+    steps = {
+        "plan": ("plan", config),
+        "check": ("check", config, "--data", data),
+        "release": ("release", config, "--data", data, "--unrehearsed", "--out"),
+    }
+    for step, command in steps.items():
+        results = []
+        for run in range(runs + 1):
+            results.append(one_run([*command, f"{out}{run}"] if step == "release" else command))
+        yield f"`{step}`, {name}", median(cpu for cpu, _ in results[1:]), max(peak for _, peak in results[1:]), ""
+    results = [one_run(["verify", f"{out}0"]) for _ in range(runs + 1)][1:]
+    yield f"`verify`, {name}", median(cpu for cpu, _ in results), max(peak for _, peak in results), ""
+
+
+def counting(folder: Path, columns: int, rows: int, python: str) -> Iterator[Figure]:
+    """Yield the figures of counting a table, each format beside the other programs."""
+    maker = [sys.executable, "-m", "tests.benchmarks.scale_tables", folder, "--columns", columns, "--rows", rows]
+    subprocess.run(list(map(str, maker)), check=True, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    for kind in ("csv", "parquet"):
+        line = ours(folder, f"count-{kind}")[0]
+        beside = []
+        for name in COUNTS:
+            try:
+                other = peer(folder, name, folder / f"data.{kind}", python)
+            except RuntimeError:
+                continue
+            if other.get("same", line["same"]) != line["same"]:
+                raise RuntimeError(f"{name} counts {other['same']}, we {line['same']}")
+            if "seconds" in other:
+                beside.append(f"{name} {other['seconds'] / line['seconds']:.1f} times, {other['peak_mb']:.0f} MB")
+        yield f"counting {kind}, {columns} columns, {rows:,} rows", line["seconds"], int(line["peak_mb"]), "; ".join(beside)
+
+
+def loosened(folder: Path) -> Path:
+    """Return a configuration of the births whose thresholds every round meets."""
+    for place in ("configs", "acceptance"):
+        (folder / place).mkdir()
+        text = (ROOT / place / "births.toml").read_text(encoding="utf-8")
+        if place == "acceptance":
+            text = re.sub(r"^threshold = (\S+)", lambda found: f"threshold = {LOOSE[found[1]]}", text, flags=re.MULTILINE)
+        (folder / place / "births.toml").write_text(text, encoding="utf-8")
+    return folder / "configs" / "births.toml"
+
+
+def figures(options: argparse.Namespace) -> Iterator[Figure]:
+    """Yield every figure."""
+    with tempfile.TemporaryDirectory() as named:
+        folder = Path(named)
+        results = [one_run(["--help"]) for _ in range(options.runs + 1)][1:]
+        yield "`--help`", median(cpu for cpu, _ in results), max(peak for _, peak in results), ""
+        yield from commands("births, 160,000 rows", loosened(folder), BIRTHS, folder, options.runs)
+        (folder / "counted").mkdir()
+        yield from counting(folder / "counted", 6, 160_000, options.peers_python)
+        if options.rows:
+            wide = folder / "wide"
+            wide.mkdir()
+            config = write_register(wide, options.columns, options.rows, 1000, chain(options.columns))
+            name = f"{options.columns} columns, {options.rows:,} rows"
+            yield from commands(name, config, wide / "data.csv", wide, 1)
+
+
+def section(found: Sequence[Figure], runs: int, load: float) -> str:
+    """Return the part of the page."""
+    lines = [
+        HEADING,
+        "",
+        f"`python -m tests.benchmarks.figures --write`, {date.today():%Y-%m-%d}, commit {commit()}, {os.cpu_count()} "
+        f"processors with a load of {load:.0f}; medians of {runs} runs of the births, one run of larger tables.",
+        "",
+        "| what | processor seconds | peak MB | others take |",
+        "|---|---|---|---|",
+        *(f"| {name} | {seconds:.2f} | {peak} | {beside} |" for name, seconds, peak, beside in found),
+        "",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--columns", type=int, default=60)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the wide register; 0 leaves it out")
+    parser.add_argument("--peers-python", default=sys.executable)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    load, found = os.getloadavg()[0], list[Figure]()
+    for figure in figures(options):
+        print(f"{figure[0]:45} {figure[1]:8.2f} s {figure[2]:6} MB  {figure[3]}", flush=True)
+        found.append(figure)
+    made = section(found, options.runs, load)
+    if options.write:
+        before, _, after = PAGE.read_text(encoding="utf-8").partition(HEADING)
+        PAGE.write_text(before + made + after[after.index("\n## ") + 1 :], encoding="utf-8")
+    else:
+        print(made)
+
+
+if __name__ == "__main__":
+    main()
