@@ -37,9 +37,12 @@ SPREAD = (
     "Population: the variance of {column} is taken from the noisy shares of its groups or from a published noisy table, or as "
     "the largest that its mean allows."
 )
-UNEQUAL = 2.0
-"""Times the variance with equal variances around the line: room for rows that vary more where they weigh more."""
-VARIANCES = "Population: twice the variance of a sample with equal variances around the line leaves room for unequal ones."
+UNEQUAL = 4.0
+"""No row is taken to have a larger variance around the line than so many times the mean one (theory 13.19, named models)."""
+VARIANCES = (
+    "Population: twice the standard error that equal variances around the line would give, so that groups of rows may vary "
+    "around it up to twice as much as rows do on average."
+)
 FIRST_ORDER = "The noise of the other columns' part in a coefficient is followed to first order (and its bias to second)."
 NORMAL = "The drawing of rows is taken as normal."
 

@@ -73,8 +73,8 @@ def test_without_noise_an_answer_is_that_of_the_rows(question: str) -> None:
         assert term.low - steps <= exact <= term.high + steps
 
 
-def test_the_variance_of_a_population_is_twice_that_of_least_squares() -> None:
-    """For rows that vary more around the line where they weigh more (coverage in docs/appendix/benchmarks.md)."""
+def test_the_standard_error_of_a_population_is_twice_that_of_least_squares() -> None:
+    """For rows that vary up to twice as much around the line as others do (coverage in docs/appendix/benchmarks.md)."""
     question = "slope y on x, z == 'b'"
     found = terms(WORLD.measured((question,), Fraction(10**6)), question)
     _, x, y, z = plain(ROWS)
@@ -82,7 +82,7 @@ def test_the_variance_of_a_population_is_twice_that_of_least_squares() -> None:
     around = y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
     variances = np.diag(np.linalg.inv(columns.T @ columns)) * float(around @ around) / (len(y) - 3)
     widths = [float(term.population_high or 0) - float(term.population_low or 0) for term in found]
-    assert widths == pytest.approx(2 * 1.96 * np.sqrt(2 * variances), rel=0.01)
+    assert widths == pytest.approx(2 * 1.96 * 2 * np.sqrt(variances), rel=0.01)
 
 
 def test_a_question_about_fewer_columns_of_a_regression_needs_no_model_of_its_own() -> None:

@@ -224,7 +224,7 @@ def quickly_covered(name: str, n: int, epsilon: Fraction, runs: int, seed: int =
             quantiles = np.array(limits) / sizes
         off = [abs(ratio.numerator - number * ratio.denominator) for ratio, number in zip(ratios, numbers, strict=True)]
         held.append(np.array(off) <= quantiles * sizes)
-    shares = np.mean(held, axis=0)
+    shares = np.mean(held, axis=0) if held else np.full(2 * len(whole), np.nan)
     return {"told": np.array([len(held) / runs]), "file": shares[: len(whole)], "population": shares[len(whole) :]}
 
 

@@ -335,7 +335,7 @@ function measuredTable(answer) {
     return place < 0 ? [name, columns[column].unit] : [titles[place], perUnit(columns[column].unit, columns[place].unit)];
   };
   const terms = answers.measuredTerms(answer, { population: state.population, among }),
-    lines = terms.map(term => [{ group: term.group, term, rows: null, ...displayed(term, digitsOf([term])) }]),
+    lines = terms.map(term => [{ group: term.group, term, rows: null, ...displayed(term, digitsOf([term]) + (kind === "mean" ? 0 : 1)) }]),
     names = terms.map(nameOf);
   lines.forEach(([cell], at) => (cell.label = kind === "mean" && at < 2 ? "" : names[at][0]));
   const values = {
