@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup, escape
 
-from synthrelease.bundle.card.numbers import cost, rounded_up, share
+from synthrelease.bundle.card.numbers import cost, environment, rounded_up, share
 from synthrelease.bundle.card.sections import Useful
 from synthrelease.bundle.limits import band_columns, error_band
 from synthrelease.criteria.facts import figure, words
@@ -66,15 +67,6 @@ class Picture:
         weight = ' font-weight="600"' if bold else ""
         look = f'text-anchor="{escape(anchor)}" font-size="{_n(size)}" fill="{escape(fill)}"{weight}'
         self._parts.append(Markup(f'<text x="{_n(x)}" y="{_n(y)}" {look}>{escape(text)}</text>'))
-
-    def lines(
-        self, x: float, y: float, text: str, characters: int, *, leading: float = 15, size: float = 12, fill: str = INK
-    ) -> None:
-        """Text that is broken into lines of about so many characters, centred on x and y."""
-        parts = wrapped(text, characters)
-        top = y - leading * (len(parts) - 1) / 2 + size / 3
-        for index, part in enumerate(parts):
-            self.text(x, top + index * leading, part, anchor="middle", size=size, fill=fill)
 
     def render(self) -> Markup:
         """The svg element."""
@@ -307,43 +299,23 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 def charge_picture(root: ChargePart) -> Markup:
     """The charge tree: every node below what it is a part of, with its epsilon and how it follows from its parts."""
     rows = list(_rows(root, 0))
-    row, top, indent = 30.0, 6.0, 16.0
-    picture = Picture(
-        "charges",
-        _WIDTH,
-        top + row * len(rows) + 4,
-        "The charge tree",
-        "Privacy charges, each node followed by its parts. "
-        + "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
-        + ".",
-    )
-    for index, (node, depth, parent) in enumerate(rows):
-        y, x = top + index * row, 6 + indent * min(depth, 8)
-        if parent is not None:
-            stem = 6 + indent * min(depth - 1, 8) + 5
-            picture.line(stem, top + parent * row + 24, stem, y + 12, MUTED)
-            picture.line(stem, y + 12, x, y + 12, MUTED)
-        private = not node.parts
-        width = _WIDTH - x - 6
-        picture.rect(x, y, width, 24, SOFT if private else PAPER, stroke=LINE if private else BLUE, rx=4)
-        charge = f"{_short(node)}{cost(node).replace('epsilon', 'ε')}"
-        room = int((width - 20 - 6.5 * len(charge)) / 6.1)
-        picture.text(x + 7, y + 16, shortened(node.name.removeprefix("criterion: "), room), bold=not private)
-        picture.text(_WIDTH - 14, y + 16, charge, anchor="end", fill=INK)
-    return picture.render()
+    tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
+    description = f"Privacy charges, each node followed by its parts. {tree}."
+    return _drawn("charges.html", rows=rows, description=description, signs=_SIGNS, cost=cost, shortened=shortened)
+
+
+def _drawn(template: str, **values: Any) -> Markup:
+    """Return the picture of a template, without empty lines and spaces before its elements."""
+    colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED}
+    text = environment().get_template(template).render(colours, **values)
+    return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))
 
 
 _SIGNS = {
     **dict.fromkeys((SUM, STATED, ADDED, TOGETHER), "Σ "),
     **{SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: ", WITHIN_CAP: "cap: "},
 }
-
-
-def _short(node: ChargePart) -> str:
-    """Return how the node follows from its parts, in a sign."""
-    if not node.parts:
-        return ""
-    return _SIGNS.get(node.rule, "")
+"""How a node of the charge tree follows from its parts, in a sign."""
 
 
 def _rows(
@@ -360,21 +332,4 @@ def _rows(
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
     """The one picture of the public part: two registers that differ in one record could have led to the same release."""
-    picture = Picture("protection", 360, 262, texts["picture_title"], texts["picture_text"])
-    lefts = (8.0, 196.0) if direction == "ltr" else (196.0, 8.0)
-    for x, key, odd in zip(lefts, ("picture_register", "picture_other"), (False, True), strict=True):
-        picture.rect(x, 8, 156, 98, SOFT, stroke=LINE, rx=6)
-        for index in range(12):
-            changed = odd and index == 6
-            picture.dot(x + 27 + index % 6 * 20.5, 24 + index // 6 * 18, 6, RED if changed else BLUE)
-        picture.lines(x + 78, 80, texts[key], 24, size=12)
-    for x in (86.0, 274.0):
-        picture.line(x, 106, x, 128, MUTED, width=2)
-        picture.polygon([(x - 5, 126), (x + 5, 126), (x, 135)], MUTED)
-    picture.rect(8, 136, 344, 34, PAPER, stroke=LINE, rx=6)
-    picture.lines(180, 153, texts["picture_noise"], 54, size=12)
-    picture.line(180, 170, 180, 190, MUTED, width=2)
-    picture.polygon([(175, 188), (185, 188), (180, 197)], MUTED)
-    picture.rect(70, 198, 220, 56, BLUE, rx=6)
-    picture.lines(180, 226, texts["picture_release"], 34, size=13, fill=PAPER)
-    return picture.render()
+    return _drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=wrapped, coordinate=_n)

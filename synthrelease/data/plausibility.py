@@ -14,7 +14,7 @@ absence is just what a bin of missing values is there to avoid.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +41,6 @@ from synthrelease.data.rules import (
 from synthrelease.data.schema import Column, Transformation
 from synthrelease.errors import listing
 
-# The cells of a mask that are allowed, in order, without a list of them: a mask of many columns has tens of millions.
-
-_BLOCK = 2**16
-"""Cells that are listed at once, about."""
-
 
 class AllowedCells:
     """(n, n_columns) the indices of the entries of a mask that are False, in lexicographic order, as an array is indexed.
@@ -62,35 +57,13 @@ class AllowedCells:
     """
 
     def __init__(self, forbidden: np.ndarray):
-        self._forbidden, shape = forbidden, forbidden.shape
-        leading = (axes for axes in range(forbidden.ndim) if np.prod(shape[axes:], dtype=float) <= _BLOCK)
-        self._leading = next(leading, forbidden.ndim - 1)
-        free = [block.size - np.count_nonzero(block) for _, block in self._blocks()]
-        self._ends = np.cumsum(free, dtype=np.int64)
+        self._shape, self._cells = forbidden.shape, np.flatnonzero(~forbidden)
 
     def __len__(self) -> int:
-        return int(self._ends[-1]) if len(self._ends) else 0
+        return len(self._cells)
 
     def __getitem__(self, places: np.ndarray) -> np.ndarray:
-        order = np.argsort(places, kind="stable")
-        sorted_places = places[order]
-        starts = np.searchsorted(sorted_places, np.concatenate([[0], self._ends]))
-        cells_found = np.zeros((len(places), self._forbidden.ndim), dtype=np.int64)
-        for number, (leading, block) in enumerate(self._blocks()):
-            in_block = slice(starts[number], starts[number + 1])
-            if in_block.start == in_block.stop:
-                continue
-            offset = self._ends[number - 1] if number else 0
-            cells = np.flatnonzero(~block)[sorted_places[in_block] - offset]
-            cells_found[order[in_block], : self._leading] = leading
-            for axis, bins in enumerate(np.unravel_index(cells, block.shape), start=self._leading):
-                cells_found[order[in_block], axis] = bins
-        return cells_found
-
-    def _blocks(self) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-        """Yield parts of the mask in order, each with the indices of its place."""
-        for leading in np.ndindex(self._forbidden.shape[: self._leading]):
-            yield leading, self._forbidden[leading]
+        return np.stack(np.unravel_index(self._cells[places], self._shape), axis=1)
 
 
 MAX_MASK_CELLS = 50_000_000

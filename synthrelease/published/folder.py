@@ -219,28 +219,24 @@ class PublishedRelease:
         >>> bool(found)
         False
         """
-        problem = ""
         try:
             associations = self.associations
         except (ValueError, BudgetError):
-            problem = f"{self.folder}: expected a generator and its charge in release.json, found others"
-        if problem:
-            raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")
-        columns_known = [*associations.names, *(name for name in associations.layout.columns if name not in associations.names)]
-        for name in columns:
-            if name not in columns_known:
-                guess = closest(name, columns_known)
-                hint = f" Did you mean {guess!r}?" if guess else ""
-                raise InputError(
-                    f"{self.folder}: expected columns of the release ({listing(columns_known)}), found {name!r}.{hint}"
-                )
+            raise InputError(
+                f"{self.folder}: expected a generator and its charge in release.json, found others. Does `synthrelease verify` "
+                "find the release in order?"
+            ) from None
+        known = list(dict.fromkeys([*associations.names, *associations.layout.columns]))
+        if unknown := [name for name in columns if name not in known]:
+            guess = closest(unknown[0], known)
+            hint = f" Did you mean {guess!r}?" if guess else ""
+            raise InputError(f"{self.folder}: expected columns of the release ({listing(known)}), found {unknown[0]!r}.{hint}")
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
             raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
         try:
             return associations.of(*columns)
         except Unexpected as error:
-            problem = str(error)
-        raise InputError(f"carries: {problem}.")
+            raise InputError(f"carries: {error}.") from None
 
     @cached_property
     def associations(self) -> Associations:

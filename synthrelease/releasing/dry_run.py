@@ -147,7 +147,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
     except RejectedRound:
         transformation = configuration.transformation
         merged = private.with_plan(spec.plan.per_round).score.on(transformation)
-        made_up_rows = _scored(spec, table).merge(transformation.layout, transformation.maps)
+        made_up_rows = _pieces(spec, table)[-1].merge(transformation.layout, transformation.maps)
         candidate = Candidate(configuration=configuration, counts=made_up_rows)
     try:
         verdict = judge(spec, merged, candidate, prepared)
@@ -159,17 +159,17 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
     """Return the made-up table, or its pieces: always the same ones."""
-    if spec.options.partition is None:
+    pieces = _pieces(spec, table)
+    if len(pieces) == 1:
         return MadeUp(table, Meter(planned))
-    fit, score = random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))
-    return PrivatePieces(MadeUp(fit, Meter(())), MadeUp(score, Meter(()))).with_plan(planned)
+    return PrivatePieces(*(MadeUp(piece, Meter(())) for piece in pieces)).with_plan(planned)
 
 
-def _scored(spec: ReleaseSpec, table: Counts) -> Counts:
-    """Return the rows that criteria ask."""
+def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
+    """Return the rows that the generator is fitted to, and those that criteria ask; one table where these are the same."""
     if spec.options.partition is None:
-        return table
-    return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))[1]
+        return (table,)
+    return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:

@@ -10,7 +10,7 @@ from synthrelease.data.plausibility import AllowedCells
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (70, 1000), (5, 3, 2**16 + 1), (2, 3, 4, 9000)])
 def test_they_are_those_of_the_list_in_its_order(shape: tuple[int, ...]) -> None:
-    """Of masks of one block and of several, also where some have none; asked for in any order, and twice."""
+    """Asked for in any order, and twice."""
     random = np.random.default_rng(1)
     forbidden = random.random(shape) < 0.7
     forbidden[-1] = True
