@@ -223,17 +223,17 @@ def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], nam
             others=[(name, other, _words(other)["language"]) for other, name in names.items() if other != language],
             w=_words(language),
             measured=data["measured"],
-            data=Markup(_json(contents)),
+            data=Markup(json_in_page(contents)),
             script=Markup(script),
-            script_digest=_digest(script),
+            script_digest=policy_digest(script),
             style=Markup(style),
-            style_digest=_digest(style),
+            style_digest=policy_digest(style),
         )
     )
     return text.encode("utf-8")
 
 
-def _json(contents: Mapping[str, Any]) -> str:
+def json_in_page(contents: Mapping[str, Any]) -> str:
     """Return JSON in which no sign ends the element that holds it."""
     return json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -242,6 +242,6 @@ def _source(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _digest(source: str) -> str:
+def policy_digest(source: str) -> str:
     """Return the digest by which a Content Security Policy knows a script or a style."""
     return f"sha256-{b64encode(hashlib.sha256(source.encode('utf-8')).digest()).decode('ascii')}"

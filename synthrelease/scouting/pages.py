@@ -1,4 +1,4 @@
-"""The card and the sheet to sign of a scout, from scout.json alone."""
+"""The card, the page that answers questions and the sheet to sign of a scout, from scout.json alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
+from synthrelease.bundle.ask import json_in_page, policy_digest
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.resources import templates
 from synthrelease.scouting.columns import GAP
@@ -15,10 +18,36 @@ _KINDS = {"listed": "codes", "texts": "texts without a list", "number": "numbers
 
 
 def pages(document: ScoutDocument) -> dict[str, bytes]:
-    """Return the card of two screens and the sheet to sign, by name."""
-    environment = templates(Path(__file__).parent / "templates", __file__)
-    values = _values(document)
-    return {name: environment.get_template(name).render(values).encode("utf-8") for name in ("README.html", "SIGN.md")}
+    """Return the card of two screens, the page that answers questions, and the sheet to sign, by name."""
+    folder, names = Path(__file__).parent / "templates", ("README.html", "ask.html", "SIGN.md")
+    environment = templates(folder, __file__)
+    script, style = ((folder / name).read_text(encoding="utf-8") for name in ("ask.js", "ask.css"))
+    sources = {"script": Markup(script), "script_digest": policy_digest(script)}
+    sources |= {"style": Markup(style), "style_digest": policy_digest(style)}
+    values = _values(document) | sources | {"data": Markup(json_in_page(_answers(document)))}
+    return {name: environment.get_template(name).render(values).encode("utf-8") for name in names}
+
+
+def _answers(document: ScoutDocument) -> dict[str, Any]:
+    """Return what ask.html computes from: the cells of each column with their noisy counts; None for the other texts of a
+    column without a list, which are all rows without the published ones."""
+    lines, columns = list(lines_of(document)), []
+    for part in document.columns:
+        cells: list[dict[str, Any]] = [
+            {"value": value, "meaning": "" if (meaning := part.codes.get(value, "")) == value else meaning, "count": count}
+            for name, value, count, _ in lines
+            if name == part.name
+        ]
+        if part.kind == "texts":
+            cells[-1]["count"] = None
+        columns.append({"name": part.name, "text": part.description, "cells": cells})
+    return {
+        "rows": document.rows,
+        "things": _things(document),
+        "deviation": round(document.deviation, 9),
+        "quantile": round(document.quantile, 9),
+        "columns": columns,
+    }
 
 
 def _values(document: ScoutDocument) -> dict[str, Any]:

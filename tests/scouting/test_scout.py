@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +23,7 @@ from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.scouting.columns import OTHER, ScoutedColumn
 from synthrelease.scouting.document import ScoutDocument, lines_of
 from synthrelease.scouting.folder import files_of, read_scout, verify_scout
+from synthrelease.scouting.pages import pages
 from synthrelease.scouting.scout import Scouting, cap_of, measured, scout
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
@@ -30,6 +32,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.register import check_scout
 from synthrelease.spec.requests import ScoutRequest
 from synthrelease.studio.drafting.scouted import write_scouted_draft
+from tests.studio.desk.browser import browser, driver, missing, needs_axe
 
 pytestmark = pytest.mark.slow
 
@@ -432,3 +435,57 @@ def test_a_column_whose_only_frequent_text_means_no_value_is_drafted(made: tuple
     write_scouted_draft("deaths", tmp_path / "scout", tmp_path)
     town = load_spec(tmp_path / "configs" / "deaths.toml").schema.by_name["town"]
     assert town.atoms.labels == ("no value", "all others", "missing")
+
+
+def test_a_sum_of_laplace_noises_is_never_farther_in_deviations_than_one() -> None:
+    """So the interval of several counts holds: by characteristic functions of sums of 1 to 40 Laplace noises."""
+    one = -np.log(0.05) / 2**0.5
+    at = np.arange(1, 400_001) * 5e-4
+    for number in (2, 3, 5, 10, 40):
+        limit = one * (2 * number) ** 0.5
+        inside = 2 / np.pi * np.sum(np.sin(at * limit) / at / (1 + at**2) ** number) * 5e-4 + 5e-4 * limit / np.pi
+        assert inside > 0.95
+
+
+@pytest.mark.parametrize("which", ["made", "pure"])
+def test_the_page_answers_with_as_few_noises_as_it_can(which: str, request: pytest.FixtureRequest) -> None:
+    """Every cell of a column is in its data, so that cells chosen and not chosen are all rows."""
+    _, document = request.getfixturevalue(which)
+    page = pages(document)["ask.html"].decode()
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
+    assert (data["rows"], data["deviation"]) == (ROWS, pytest.approx(document.deviation))
+    lines = [(name, value, count) for name, value, count, _ in lines_of(document)]
+    shown = [(column["name"], cell["value"], cell["count"]) for column in data["columns"] for cell in column["cells"]]
+    assert [line[:2] for line in shown] == [line[:2] for line in lines]
+    unlisted = {part.name for part in document.columns if part.kind == "texts"}
+    for (name, value, count), (_, _, noisy) in zip(shown, lines, strict=True):
+        assert count == (None if name in unlisted and value == OTHER else noisy)
+
+
+@needs_axe
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_card_and_page_in_a_browser(made: tuple[Path, ScoutDocument]) -> None:
+    folder, document = made
+    towns = next(part for part in document.columns if part.kind == "texts")
+    with driver() as client, browser(client) as window:
+        window.size(1_280)
+        window.open((folder / "scout" / "README.html").as_uri())
+        assert window.axe() == []
+        assert window.run("return document.documentElement.scrollHeight") <= 2 * 900
+        window.click("//a[@href='ask.html']")
+        window.run(
+            "const chosen = document.getElementById('column'); chosen.value = 2; chosen.dispatchEvent(new Event('change'))"
+        )
+        for value in (OTHER, "West"):
+            window.click(f"//label[contains(., '{value}')]/input")
+        outside = [count for text, count in towns.counts.items() if text != "West"]
+        count, margin = ROWS - sum(outside), document.margin_of(len(outside))
+        assert f"About {count:,} of {ROWS:,} rows" in window.text("//*[@id='answer']")
+        assert f"interval: {count - margin:,} to {count + margin:,}" in window.text("//*[@id='answer']")
+        window.click("//summary")
+        window.click("//label[contains(., 'no value')]/input")
+        assert f"About {count + towns.counts['']:,}" in window.text("//*[@id='answer']")
+        for width in (1_280, 390):
+            window.size(width)
+            assert window.axe() == []
+            assert window.run("return document.documentElement.scrollWidth") <= width
