@@ -9,9 +9,12 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.whole.fuzz.faults import FAULTS, hunt
 from tests.whole.fuzz.runs import Tally, run
+from tests.whole.fuzz.scouts import run as scouted
 
 MOST = 1000
 """Pairs of releases in which a known fault must show."""
@@ -49,6 +52,9 @@ def main() -> int:
     tally, drawn = compared(pairs, first)
     print(f"{drawn:,} specifications from seed {first}, {time.process_time() - started:.0f} processor seconds\n")
     print("\n".join(lines(tally)))
+    with TemporaryDirectory() as folder:
+        scouts = sum(len(scouted(seed, Path(folder))) for seed in range(first, first + pairs // 10))
+    print(f"\n{scouts:,} pairs of scouts without a leak")
     print("\n| known fault | pairs of releases until it was found | what was found |\n|---|---|---|")
     missed = 0
     for fault in FAULTS:
