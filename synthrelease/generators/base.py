@@ -209,7 +209,7 @@ class MeasuringGenerator(Generator):
 
     @property
     def leaves_out(self) -> str:
-        """The setting by which its tables are not of all rows; empty where they are."""
+        """The setting by which its tables are not of all rows, or not all that is measured; empty where they are."""
         return ""
 
     def part(self, charge: Charge) -> Fraction:

@@ -107,7 +107,11 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
             share, noise = values.sum(axis=beside) / total, limit * np.sqrt(cells.sum(axis=beside)) / total
             if (np.abs(shares(column) - share) > FAR + noise).any():
                 return True
-    return False
+    if (agreements := measured.agreements) is None:
+        return False
+    second = np.array([shares(column)[1] for column in agreements.columns])
+    limit = agreements.laws[0].limit(RISK) / measured.n
+    return bool((np.abs(second - agreements.counts / measured.n) > FAR + limit).any())
 
 
 MAX_RESAMPLES = 1000

@@ -22,11 +22,12 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import STEPS
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, Unexpected
+from synthrelease.generators.agreements import AgreeingPairs
 from synthrelease.generators.associations import TableNoise, Ties
 from synthrelease.generators.base import Background, Generator, Guaranteed, MeasuringGenerator, Model
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.counters import Counters
-from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.maximum_entropy import maximum_entropy
 from synthrelease.generators.measured_noise import CountNoise, RoundedGaussian
 from synthrelease.generators.measurements import (
@@ -182,10 +183,22 @@ class MarginalsGenerator(MeasuringGenerator):
         """Return bins whose rows are in no table and no sum; none, unless a family has them."""
         return ()
 
+    def agreeing(self, layout: Layout) -> AgreeingPairs:
+        """Return the pairs that are measured as agreements, in place of their tables; none, unless a family has them."""
+        return AgreeingPairs(pairs=())
+
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Return columns, by increasing index, of every table and every sum of the model."""
+        """Return columns, by increasing index, of every table and every sum of the model.
+
+        Where the model has no room for all agreements, their pairs are not among them: it takes the strongest by their noisy
+        numbers.
+        """
         tables = [columns for term in self.terms for columns in term.sets(layout)]
-        return list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
+        every = list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
+        agreeing = self.agreeing(layout)
+        if agreeing.pairs and largest_clique(layout.sizes, every, DENSE_LIMIT) > DENSE_LIMIT:
+            return [columns for columns in every if columns not in agreeing.pairs]
+        return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
         """Return every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make
@@ -233,17 +246,21 @@ class MarginalsGenerator(MeasuringGenerator):
 
     def ties(self, layout: Layout) -> Ties:
         """Return its tables and sums; a public table ties what a clique of the model holds, whether it was measured or not."""
-        measured, structure = self.measured_tables(layout, Fraction(1)), self.structure(layout)
+        shares, structure = self.shares(layout), self.structure(layout)
         return Ties(
-            measured=tuple(columns for columns in structure if columns in measured),
+            measured=tuple(columns for columns in structure if shares.get(columns)),
             sums=tuple(scored.columns(layout) for scored in self.scored_sums),
+            chosen=tuple(pair for pair in self.agreeing(layout).pairs if pair not in set(structure)),
             public=() if self.prior is None else tuple(structure),
         )
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        return {
-            columns: replace(noise, prior=self.prior_weight) for columns, noise in super().count_noise(layout, charge).items()
-        }
+        agreeing, noises = self.agreeing(layout), dict(super().count_noise(layout, charge))
+        if agreeing.pairs:
+            of_bin, of_cell = agreeing.of_cells(self.agreeing_part(layout, self.part(charge)), self.noise)
+            noises |= {(column,): TableNoise(law=of_bin) for column in agreeing.columns}
+            noises |= {pair: TableNoise(law=of_cell) for pair in agreeing.pairs}
+        return {columns: replace(noise, prior=self.prior_weight) for columns, noise in noises.items()}
 
     def same_measurements(self, other: Generator) -> bool:
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
@@ -256,11 +273,20 @@ class MarginalsGenerator(MeasuringGenerator):
 
         part, layout = self.part(charge), private.layout
         tables, sums_ = list(self.measured_tables(layout, part).items()), self.measured_sums(layout, part)
-        bins, entropy = self.counted_apart(layout), private.entropy
-        measure = partial(measured, tables=tables, kind=self.noise, sums=sums_, bins=bins, budget=part, entropy=entropy)
-        noisy, sums, apart = private.spend(charge, measure)
+        bins, entropy, agreeing = self.counted_apart(layout), private.entropy, self.agreeing(layout)
+        measure = partial(
+            measured,
+            tables=tables,
+            kind=self.noise,
+            sums=sums_,
+            bins=bins,
+            budget=part,
+            agreeing=(agreeing, self.agreeing_part(layout, part)),
+            entropy=entropy,
+        )
+        noisy, sums, apart, agreements = private.spend(charge, measure)
         left = max(1, private.n - sum(rare_bin.value for rare_bin in apart))
-        return NoisyMarginals(layout=layout, n=left, tables=noisy, sums=sums, rare_bins=apart)
+        return NoisyMarginals(layout=layout, n=left, tables=noisy, sums=sums, rare_bins=apart, agreements=agreements)
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
         if not measured.rare_bins:
@@ -276,6 +302,10 @@ class MarginalsGenerator(MeasuringGenerator):
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
+        if measured.agreements:
+            rules_ = [mask.columns for mask in background.plausibility.masks]
+            room = measured.agreements.strongest(measured.layout.sizes, [*structure, *rules_], measured.n)
+            structure = list(dict.fromkeys([*structure, *room]))
         rules, prior, evenly = background.plausibility, background.prior, self.draw is not None
         tied = [*structure, *(mask.columns for mask in rules.masks)]
         counters = Counters.of(rules, max(_COUNTED, JunctionTree.of(rules.layout.sizes, tied).largest), structure)
@@ -288,7 +318,16 @@ class MarginalsGenerator(MeasuringGenerator):
         return replace(network, shown=shown)
 
     def measured_tables(self, layout: Layout, part: Fraction) -> dict[tuple[int, ...], Fraction]:
-        return {columns: share * part for columns, share in self.shares(layout).items() if share}
+        agreeing, shares = self.agreeing(layout), self.shares(layout)
+        return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
+
+    def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
+        """Return what all agreements and the counts of their columns cost: as much as their tables would."""
+        agreeing = self.agreeing(layout)
+        return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
+
+    def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        return [*super().fixed_questions(layout), *self.agreeing(layout).pairs]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
         return tuple(
@@ -325,7 +364,8 @@ class MarginalsGenerator(MeasuringGenerator):
 
 
 class RareBinsGenerator(MarginalsGenerator):
-    """What the families share that count rare bins apart; rows of areas are allotted by tables that have all rows.
+    """What the families share that count rare bins apart, or agreements of pairs; rows of areas are allotted by tables of all
+    rows.
 
     Attributes
     ----------
@@ -333,9 +373,15 @@ class RareBinsGenerator(MarginalsGenerator):
         each such count. These rows are in no measured table or sum; in all other columns they are drawn like rows of the
         neighbouring bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on
         which the column is measured. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1]"`.
+    pairs : "agreements" measures pairs of columns with two bins each all at once: the number of rows in which the two columns
+        have the same bin, and the number of rows in the second bin of each column. The weights of their tables are added up and
+        buy less noise than the tables would have: with 20 columns, about 0.7 times as much, or 0.4 times with Laplace noise.
+        The model uses all pairs that `tables` names up to 22 columns, above that the strongest. Measurements are not published.
+        Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=10_000)
+    pairs: Literal["agreements"] | None = None
 
     @field_validator("rare_bins")
     @classmethod
@@ -343,9 +389,19 @@ class RareBinsGenerator(MarginalsGenerator):
         read_bins(text)
         return text
 
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        yield from super().contradictions()
+        if self.pairs is not None and self.rare_bins is not None:
+            yield "agreements of pairs are of all rows, and those of rare bins are in no table"
+
     @property
     def leaves_out(self) -> str:
-        return "" if self.rare_bins is None else "rare_bins"
+        return "pairs" if self.pairs else "" if self.rare_bins is None else "rare_bins"
+
+    def agreeing(self, layout: Layout) -> AgreeingPairs:
+        named = (columns for term in self.terms if term.weight for columns in term.sets(layout)) if self.pairs else ()
+        pairs = {columns for columns in named if [layout.sizes[column] for column in columns] == [2, 2]}
+        return AgreeingPairs(pairs=tuple(sorted(pairs)))
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
         return bins_of(self.rare_bins, layout)
@@ -360,7 +416,7 @@ class RareBinsGenerator(MarginalsGenerator):
         return [*super().unknown(layout), *mistakes_of(self.rare_bins, layout)]
 
     def _measured(self) -> tuple[object, ...]:
-        return (*super()._measured(), read_bins(self.rare_bins))
+        return (*super()._measured(), read_bins(self.rare_bins), self.pairs)
 
 
 class Marginals(RareBinsGenerator):
@@ -418,7 +474,8 @@ class Marginals(RareBinsGenerator):
         makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
         Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
         group, each of which moves by no more (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to eps
-        (sequential composition). Bins counted apart add nothing (theory 12.14, bins counted apart).
+        (sequential composition). Bins counted apart add nothing (theory 12.14, bins counted apart). Agreements of pairs cost
+        together what their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 
@@ -441,7 +498,8 @@ class GaussianTables(MarginalsGenerator):
         rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record. Which tables
         are measured is public. Replacing one record moves one count down and one up in each table: squared l2 sensitivity 2, so
         rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian
-        noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart).
+        noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart). Agreements of
+        pairs cost together what their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 

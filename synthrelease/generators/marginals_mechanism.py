@@ -13,6 +13,10 @@ the sum of all rho_j (theory 9.13, rounded Gaussian noise).
 Bins that are counted apart cost nothing more: their rows are in no table, and add the middle of all scores to every sum. So a
 record that comes from one of these bins, or goes there, moves tables and sums by half as much, and a count by 1 at half of the
 budget (theory 12.14, bins counted apart).
+
+Agreements of pairs of columns of two bins, and counts of these columns, cost their part together: a replaced record that
+changes in m of d columns moves m counts, and an agreement only where one column of the pair changes (theory 12.17, agreements
+of pairs).
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from synthrelease.data.marginals import Lattice, lattice
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.schema import STEPS
 from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
+from synthrelease.generators.agreements import AgreeingPairs, NoisyAgreements
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 from synthrelease.generators.measurements import SHARE, NoisyBin, NoisyMarginal, NoisySum, RareBin
 from synthrelease.generators.own_totals import own_total
@@ -45,21 +50,23 @@ def measured(
     sums: Sequence[NoisySum],
     bins: Sequence[RareBin],
     budget: Fraction,
+    agreeing: tuple[AgreeingPairs, Fraction],
     entropy: SystemEntropy,
-) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...]]:
-    """Return every table and every sum, each at the epsilon or the rho that stands beside it, and the bins that are counted
-    apart.
+) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...], NoisyAgreements | None]:
+    """Return every table and every sum, each at the epsilon or the rho that stands beside it, the bins that are counted apart,
+    and the agreements of pairs at theirs.
 
     Parameters
     ----------
-    budget : what all tables and sums cost together.
+    budget : what all tables, sums and agreements cost together.
     """
     rest = without(counts, bins)
     of_tables = measure_tables(rest, tables, kind, entropy)
     of_sums = measure_sums(rest, sums, entropy, apart=counts.total - rest.total)
     noisy = count_apart(counts, bins, kind, budget, entropy)
     about = sum(rare_bin.value for rare_bin in noisy)
-    return of_tables, tuple(replace(noisy_sum, value=noisy_sum.value - about * _MIDDLE) for noisy_sum in of_sums), noisy
+    moved = tuple(replace(noisy_sum, value=noisy_sum.value - about * _MIDDLE) for noisy_sum in of_sums)
+    return of_tables, moved, noisy, measure_agreements(rest, *agreeing, kind, entropy)
 
 
 def count_apart(
@@ -89,6 +96,32 @@ def measure_tables(
         cells = np.ones(exact.shape, dtype=np.int64)
         measured.append(NoisyMarginal(columns=columns, values=noisy.reshape(exact.shape), cost=cost, cells=cells, kind=kind))
     return tuple(measured)
+
+
+def measure_agreements(
+    counts: Counts, agreeing: AgreeingPairs, part: Fraction, kind: type[CountNoise], entropy: SystemEntropy
+) -> NoisyAgreements | None:
+    """Return how many rows are in the second bin of each column, and in how many the two columns of each pair agree.
+
+    Privacy
+    -------
+    eps-DP or sqrt(2 rho)-Gaussian at the part, neighbours replace one record. One that changes in m columns moves m counts, and
+    the agreements of the pairs of which one column changes, each by 1. The noise is independent, so the loss is the sum of
+    theirs: in units of part / `price`, `ratio` for each of these counts and 1 for each of these agreements, `price` at most.
+    """
+    if not agreeing.pairs:
+        return None
+    marginals = lattice(counts)
+    seconds = np.array([int(marginals.get((column,))[1]) for column in agreeing.columns])
+    alike = np.array([int(np.trace(marginals.get(pair))) for pair in agreeing.pairs])
+    of_count, of_agreement = agreeing.costs(part, kind)
+    return NoisyAgreements(
+        columns=agreeing.columns,
+        counts=_BY_LAW[kind].noisy(seconds, sensitivity=1, part=of_count, entropy=entropy),
+        pairs=agreeing.pairs,
+        agreements=_BY_LAW[kind].noisy(alike, sensitivity=1, part=of_agreement, entropy=entropy),
+        laws=agreeing.laws(part, kind),
+    )
 
 
 def measure_sums(

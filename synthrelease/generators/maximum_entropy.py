@@ -24,6 +24,7 @@ from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import added_up, lattice
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.agreements import AgreementTerms
 from synthrelease.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
@@ -586,8 +587,13 @@ def maximum_entropy(
     tree = JunctionTree.of(measured.layout.sizes, sets)
     base = base_potentials(tree, plausibility, prior)
     fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
-    near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS, agreed=exact)
-    shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
+    tolerances = tolerances_of(fit.targets, _PRECISION, _FINEST)
+    near = bool(measured.tables or measured.sums) and fit.solve(tolerances, _SWEEPS, agreed=exact)
+    shares = (
+        fit.shares
+        if near and not measured.agreements
+        else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
+    )
     families = tuple(families_of(tree, shares if given is None else _conditional(tree, shares, given)))
     return BayesianNetwork(layout=measured.layout, families=families, evenly=evenly)
 
@@ -648,7 +654,7 @@ class _Block:
 
 
 class _Dual:
-    """The dual of the fit: smooth and convex in one parameter per measured cell that is possible.
+    """The dual of the fit: smooth and convex in one parameter per measured cell that is possible, sum and agreement.
 
     f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
     p - y/n + r lambda. Parameters are scaled by about one over the root of the curvature.
@@ -671,13 +677,20 @@ class _Dual:
         self.tilts = [Tilt(noisy_sum, measured.n, weight) for noisy_sum in measured.sums]
         targets.append(np.array([tilt.aim / measured.n for tilt in self.tilts]))
         ridges.append(np.array([tilt.ridge / measured.n for tilt in self.tilts]))
-        self.start_of_tilts = start
+        self.start_of_tilts, self.start_of_agreements = start, start + len(self.tilts)
+        self.agreements = AgreementTerms(tree, measured.agreements) if measured.agreements else None
+        if self.agreements:
+            targets.append(self.agreements.target / measured.n)
+            ridges.append(self.agreements.variance * (weight / measured.n**2))
         self.blocks, self.target, self.ridge = blocks, np.concatenate(targets), np.concatenate(ridges)
         deviation = np.sqrt(self.ridge / weight)
         self.tolerance = np.maximum(_PRECISION * deviation, _FINEST / measured.n)
         self.shares = self.latest = np.full(len(self.target), np.inf)
-        self.empty = np.append(np.full(start, _FINEST / measured.n), np.full(len(self.tilts), -1.0))
-        self.scale = 1 / np.sqrt(np.maximum(self.target, deviation) + self.ridge)
+        self.empty = np.append(np.full(start, _FINEST / measured.n), np.full(len(self.target) - start, -1.0))
+        smaller = np.minimum(
+            self.target, np.where(np.arange(len(self.target)) < self.start_of_agreements, 1.0, 1 - self.target)
+        )
+        self.scale = 1 / np.sqrt(np.maximum(smaller, deviation) + self.ridge)
 
     def potentials(self, parameters: np.ndarray) -> list[np.ndarray]:
         tables = list(self.base)
@@ -687,9 +700,14 @@ class _Dual:
             tables[block.home] = tables[block.home] + spread(
                 full.reshape(block.shape), block.columns, self.tree.cliques[block.home]
             )
-        for tilt, parameter in zip(self.tilts, parameters[self.start_of_tilts :].tolist(), strict=True):
+        for tilt, parameter in zip(
+            self.tilts, parameters[self.start_of_tilts : self.start_of_agreements].tolist(), strict=True
+        ):
             home = self.tree.home(tilt.columns)
             tables[home] = tables[home] + spread(parameter * tilt.scores, tilt.columns, self.tree.cliques[home])
+        added = self.agreements.potentials(parameters[self.start_of_agreements :]) if self.agreements else ()
+        for home, columns, table in added:
+            tables[home] = tables[home] + spread(table, columns, self.tree.cliques[home])
         return tables
 
     def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
@@ -702,6 +720,7 @@ class _Dual:
                 for block in self.blocks
             ]
             + [[self._of_tilt(tilt, shares)] for tilt in self.tilts]
+            + ([self.agreements.shares(shares)] if self.agreements else [])
         )
         value = total - parameters @ self.target + 0.5 * (self.ridge * parameters) @ parameters
         self.shares = model
@@ -714,7 +733,7 @@ class _Dual:
 
     def solved(self, start: Sequence[np.ndarray], tilts: np.ndarray) -> list[np.ndarray]:
         """Return shares of every clique's cells at the optimum, searched from one table of parameters for every measured one,
-        and one parameter for every measured sum."""
+        one parameter for every measured sum, and 0 for every agreement."""
         from scipy.optimize import minimize
 
         def stop(_: np.ndarray) -> None:
@@ -723,7 +742,7 @@ class _Dual:
 
         options = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "maxcor": 30, "gtol": 0.0, "ftol": 0.0}
         begun = [table.ravel()[block.possible] for table, block in zip(start, self.blocks, strict=True)]
-        at = np.concatenate([*begun, tilts]) / self.scale
+        at = np.concatenate([*begun, tilts, np.zeros(len(self.target) - self.start_of_agreements)]) / self.scale
         for _ in range(_STARTS):
             if self.converged(self(at)[1]):
                 _, beliefs = self.tree.calibrate(self.potentials(self.scale * at))

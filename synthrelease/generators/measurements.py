@@ -18,6 +18,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import with_merged_bins
 from synthrelease.data.plausibility import Mask
 from synthrelease.errors import Unexpected, closest, listing, percent
+from synthrelease.generators.agreements import NoisyAgreements
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, cube_sd, entry_limit
 from synthrelease.generators.scored_sums import ScoredSum, ScoreFactor, merged_scores, terms_of
 from synthrelease.settings.base import Mistake
@@ -525,6 +526,7 @@ class NoisyMarginals:
     ----------
     n : how many rows the tables and sums are of: all of them, or about how many are in no bin that is counted apart.
     rare_bins : bins whose rows are in no table and no sum.
+    agreements : of pairs of columns of two bins; None where none were measured.
     """
 
     layout: Layout
@@ -532,9 +534,13 @@ class NoisyMarginals:
     tables: tuple[NoisyMarginal, ...]
     sums: tuple[NoisySum, ...] = ()
     rare_bins: tuple[NoisyBin, ...] = ()
+    agreements: NoisyAgreements | None = None
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
         """Return the same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
         sums = tuple(noisy_sum.merge(layout, maps) for noisy_sum in self.sums)
-        return replace(self, layout=layout, tables=tables, sums=sums, rare_bins=merged(self.rare_bins, maps))
+        agreements = self.agreements and self.agreements.merge(layout)
+        return replace(
+            self, layout=layout, tables=tables, sums=sums, rare_bins=merged(self.rare_bins, maps), agreements=agreements
+        )

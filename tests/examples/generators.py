@@ -19,10 +19,18 @@ EXAMPLES: Mapping[str, Sequence[dict[str, Any]]] = {
     ),
     # Small networks.
     "dpgan": ({"steps": 100, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8, "generator_rate": 0.003},),
-    # Tables of three columns, and of two and one with a prior, with Gaussian noise.
-    "gaussian_marginals": ({"tables": "all 3-way"}, {"tables": "all 2-way + 2 all 1-way", "prior_weight": 0.001}),
-    # Tables of three columns, and of two and one with a prior.
-    "marginals": ({"tables": "all 3-way"}, {"tables": "all 2-way + 2 all 1-way", "prior_weight": 0.001}),
+    # Tables of three columns, of two and one with a prior, and agreements of pairs, with Gaussian noise.
+    "gaussian_marginals": (
+        {"tables": "all 3-way"},
+        {"tables": "all 2-way + 2 all 1-way", "prior_weight": 0.001},
+        {"tables": "all 2-way", "pairs": "agreements"},
+    ),
+    # The same with Laplace noise.
+    "marginals": (
+        {"tables": "all 3-way"},
+        {"tables": "all 2-way + 2 all 1-way", "prior_weight": 0.001},
+        {"tables": "all 2-way", "pairs": "agreements"},
+    ),
     # As the library has it.
     "mst": ({},),
     # Queries of tables, and of one column more.

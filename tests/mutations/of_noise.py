@@ -10,9 +10,50 @@ ROUNDED = "tests/privacy/test_rounded.py"
 NOISE = "tests/privacy/test_noise.py"
 SHARED = "tests/criteria/test_one_noise.py"
 APART = "tests/generators/test_rare_bins.py"
+AGREEMENTS = "tests/generators/test_agreements.py"
 TIES = f"{TABLES}::test_a_tie_is_resolved_by_further_bits"
 
 OF_NOISE = (
+    Mutation(
+        name="agreements: counts of columns are free",
+        breaks="a record that changes in many columns costs more than is charged",
+        place="generators.agreements:AgreeingPairs.price",
+        old="ratio * m + min(",
+        new="min(",
+        tests=(f"{AGREEMENTS}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
+    Mutation(
+        name="agreements: a record moves one for each of its columns",
+        breaks="a record that changes in half of the columns moves more agreements than is charged",
+        place="generators.agreements:AgreeingPairs.price",
+        old="m * (d - m)",
+        new="m",
+        tests=(f"{AGREEMENTS}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
+    Mutation(
+        name="agreements: only the column with most pairs changes",
+        breaks="agreements beside other columns move, too",
+        place="generators.agreements:AgreeingPairs.price",
+        old="sum(beside[:m])",
+        new="beside[0]",
+        tests=(f"{AGREEMENTS}::test_the_price_is_at_least_the_largest_cut",),
+    ),
+    Mutation(
+        name="agreements: each column alone changes",
+        breaks="most records change in several columns",
+        place="generators.agreements:AgreeingPairs.price",
+        old="range(1, d + 1)",
+        new="range(1, 2)",
+        tests=(f"{AGREEMENTS}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
+    Mutation(
+        name="agreements: a count has the price of an agreement, and the noise of the ratio",
+        breaks="counts cost more than is charged",
+        place="generators.agreements:AgreeingPairs.costs",
+        old="part / self.price(ratio)",
+        new="part / self.price(1)",
+        tests=(f"{AGREEMENTS}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
     Mutation(
         name="apart: tables have the rows that are counted apart",
         breaks="a record that leaves a rare bin costs one and a half times the epsilon",

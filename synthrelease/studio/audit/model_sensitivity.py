@@ -93,7 +93,7 @@ class MeasuredModel:
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
-    """Score, joint tables and moments, over every pair of neighbours of worlds of at most six cells.
+    """Score, joint tables and moments, over every pair of neighbours of worlds of at most eight cells.
 
     Parameters
     ----------
@@ -114,6 +114,10 @@ def _models() -> Iterator[MeasuredModel]:
         for network in _networks(len(highs)):
             name = f"PrivBayes: joint tables {network}"
             yield model(name, world, partial(_tables, world, network), 2 * len(network))
+    for words, coding in {"from 0": FROM_0, **CODINGS}.items():
+        world = World(dict.fromkeys("abc", 1), coding=coding)
+        agreements = Marginals(tables="all 2-way", pairs="agreements")
+        yield model(f"marginals: agreements of pairs, {words}", world, partial(_answers, world, agreements), _WHOLE)
     for world in (World({"a": 1, "b": 2}), World({"a": 2, "b": 1})):
         for tables, sums, apart in _MEASURED:
             if apart is None or world.layout.sizes[1] == 3:

@@ -151,13 +151,15 @@ class Divisible:
         generators = spec.space.generators
         families = (Marginals, GaussianMarginals)  # and not a family that divides its budget in another way
         texts = {
-            _settings_of(generator) if isinstance(generator, families) and type(generator) in families else None
+            _settings_of(generator)
+            if isinstance(generator, families) and type(generator) in families and not generator.pairs
+            else None
             for generator in generators
         }
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
                 f"{spec.path}: expected a configuration that can be allocated: generators of the family 'marginals' or "
-                "'gaussian_marginals' that measure the same, "
+                "'gaussian_marginals' that measure the same, no agreements of pairs, "
                 'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
             )
         beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)

@@ -1,0 +1,208 @@
+"""Agreements: all pairs of columns of two bins, measured at once in place of their tables (theory 12.17, agreements of pairs).
+
+For columns i and j of two bins, c_i rows are in the second bin of i, and in a_ij rows both columns have the bin of the same
+number. Both second bins together have (c_i + c_j + a_ij - n) / 2 rows, so c and a say what the tables of all pairs do. A record
+that changes in m of d columns moves m of the c and m (d - m) of the a, each by 1: of all tables together it moves more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.marginals import added_up
+from synthrelease.generators.junction_tree import JunctionTree, largest_clique
+from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
+
+_VISIBLE = 2.0
+"""Deviations of its noise that a pair is away from independence, at least, where the model has no room for all pairs."""
+
+_ROOM = 2**16
+"""Cells of a clique into which such pairs are put, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreeingPairs:
+    """The pairs whose agreements are measured, and what a replaced record moves. All of it is public.
+
+    Attributes
+    ----------
+    pairs : increasing columns of two bins each, in their order.
+    """
+
+    pairs: tuple[Columns, ...]
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Return all columns of the pairs, whose second bins are counted."""
+        return tuple(sorted({column for pair in self.pairs for column in pair}))
+
+    def holds(self, columns: Columns) -> bool:
+        """Return whether the numbers say what a table of these columns does."""
+        return columns in self.pairs or (len(columns) == 1 and columns[0] in self.columns)
+
+    def price(self, ratio: int) -> int:
+        """Return the most that a replaced record costs, where a count that moves costs `ratio` and an agreement costs 1.
+
+        Of d columns m change. An agreement moves where one of its two columns changes and the other does not: there are at most
+        m (d - m) such pairs, at most as many as there are pairs, and at most as many as stand beside the m columns with most.
+        """
+        beside = sorted((sum(column in pair for pair in self.pairs) for column in self.columns), reverse=True)
+        d = len(beside)
+        return max(ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m])) for m in range(1, d + 1))
+
+    def ratio(self, kind: type[CountNoise]) -> int:
+        """Return the ratio that leaves least noise in the cells of a pair, of variance (2 V_c + V_a) / 4."""
+        power = 1 if kind.cost == "rho" else 2  # of the cost, to which a variance is in inverse proportion
+
+        def variance(ratio: int) -> float:
+            return float(self.price(ratio) ** power * (2 / ratio**power + 1))
+
+        return min(range(1, len(self.columns) + 1), key=variance)
+
+    def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
+        """Return what a count and an agreement that move by 1 cost, so that no record costs more than the part of a budget."""
+        ratio = self.ratio(kind)
+        of_agreement = part / self.price(ratio)
+        return ratio * of_agreement, of_agreement
+
+    def laws(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
+        """Return the noise of a count and of an agreement; a cell of a table, two of which move, would cost twice as much."""
+        of_count, of_agreement = (kind.of_table(TABLE_CHANGE * cost) for cost in self.costs(part, kind))
+        return of_count, of_agreement
+
+    def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
+        """Return the noise of a bin of a column, and noise as large as that of a cell of a pair."""
+        of_count, of_agreement = self.laws(part, kind)
+        return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyAgreements:
+    """What was measured of pairs of columns of two bins.
+
+    Attributes
+    ----------
+    columns, counts : columns, and the noisy number of rows in the second bin of each.
+    pairs, agreements : pairs of these columns, and the noisy number of rows in which they agree.
+    laws : the noise of each count, and of each agreement.
+    """
+
+    columns: Columns
+    counts: np.ndarray
+    pairs: tuple[Columns, ...]
+    agreements: np.ndarray
+    laws: tuple[CountNoise, CountNoise]
+
+    @property
+    def variances(self) -> np.ndarray:
+        """(n_columns + n_pairs,) of the noise of the counts, then of the agreements."""
+        return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
+
+    def merge(self, layout: Layout) -> NoisyAgreements:
+        """Return the numbers of columns that still have two bins. Post-processing."""
+        columns = [layout.sizes[column] == 2 for column in self.columns]
+        pairs = [all(layout.sizes[column] == 2 for column in pair) for pair in self.pairs]
+        return replace(
+            self,
+            columns=tuple(column for column, left in zip(self.columns, columns, strict=True) if left),
+            counts=self.counts[columns],
+            pairs=tuple(pair for pair, left in zip(self.pairs, pairs, strict=True) if left),
+            agreements=self.agreements[pairs],
+        )
+
+    def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
+        """Return the pairs that a model with these sets of columns has room for, those farthest from independence first.
+
+        Parameters
+        ----------
+        sizes : bins of every column.
+        n : rows.
+        """
+        share = dict(zip(self.columns, np.clip(self.counts / n, 0, 1).tolist(), strict=True))
+        chosen = list(sets)
+        most = max(_ROOM, largest_clique(sizes, chosen))
+        independent = [n * (1 - share[i] - share[j] + 2 * share[i] * share[j]) for i, j in self.pairs]
+        away = np.abs(self.agreements - independent) / math.sqrt(self.laws[1].variance_above)
+        for place in np.argsort(-away, kind="stable").tolist():
+            if away[place] >= _VISIBLE and largest_clique(sizes, [*chosen, self.pairs[place]], most) <= most:
+                chosen.append(self.pairs[place])
+        return chosen[len(sets) :]
+
+
+class _Signs:
+    """The cells of k columns of two bins, each -1 or 1: sums over them, by halves of the columns, in little time."""
+
+    def __init__(self, k: int):
+        self._half = k // 2
+        self._first, self._last = (
+            2.0 * (np.arange(2**width)[:, None] >> np.arange(width)[::-1] & 1) - 1 for width in (self._half, k - self._half)
+        )
+        self._shape = (2,) * k
+
+    def potential(self, weights: np.ndarray) -> np.ndarray:
+        """Return (2, ..., 2) the sum of weights[i, i] s_i and weights[i, j] s_i s_j, i < j, in every cell."""
+        half, sides = self._half, []
+        for signs, own in ((self._first, weights[:half, :half]), (self._last, weights[half:, half:])):
+            sides.append(signs @ np.diag(own) + ((signs @ np.triu(own, 1)) * signs).sum(axis=1))
+        across = self._first @ weights[:half, half:] @ self._last.T
+        return np.asarray(sides[0][:, None] + sides[1] + across).reshape(self._shape)
+
+    def moments(self, shares: np.ndarray) -> np.ndarray:
+        """Return (k, k) the mean of s_i, and of s_i s_j for i < j, over cells with these shares."""
+        table, half = shares.reshape(len(self._first), len(self._last)), self._half
+        means = np.zeros((len(self._shape),) * 2)
+        means[:half, half:] = self._first.T @ table @ self._last
+        for signs, margin, own in (
+            (self._first, table.sum(axis=1), slice(0, half)),
+            (self._last, table.sum(axis=0), slice(half, None)),
+        ):
+            means[own, own] = signs.T @ (margin[:, None] * signs)
+            np.fill_diagonal(means[own, own], margin @ signs)
+        return means
+
+
+class AgreementTerms:
+    """The parameters of measured agreements in a log-linear model on a junction tree: one for each count, then for each pair
+    that the tree holds together.
+
+    Attributes
+    ----------
+    target, variance : (n_parameters,) noisy numbers, and the variance of their noise.
+    """
+
+    def __init__(self, tree: JunctionTree, measured: NoisyAgreements):
+        held = [any(set(pair) <= set(clique) for clique in tree.cliques) for pair in measured.pairs]
+        terms = [*((column,) for column in measured.columns), *(measured.pairs[place] for place in np.flatnonzero(held))]
+        self.target = np.concatenate([measured.counts, measured.agreements[held]]).astype(float)
+        self.variance = measured.variances[np.append(np.ones(len(measured.columns), dtype=bool), held)]
+        self._tree, homes = tree, [tree.home(term) for term in terms]
+        self._by_clique = list[tuple[int, Columns, _Signs, np.ndarray, tuple[np.ndarray, np.ndarray]]]()
+        for home in sorted(set(homes)):
+            places = np.array([place for place, other in enumerate(homes) if other == home])
+            columns = tuple(sorted({column for place in places for column in terms[place]}))
+            ends = [[columns.index(terms[place][end]) for place in places] for end in (0, -1)]
+            self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
+
+    def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
+        """Yield a clique, some of its columns, and what the parameters add to the logarithms of the cells of these."""
+        for home, columns, signs, places, ends in self._by_clique:
+            weights = np.zeros((len(columns), len(columns)))
+            weights[ends] = parameters[places] / 2
+            yield home, columns, signs.potential(weights) + parameters[places].sum() / 2
+
+    def shares(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
+        """Return (n_parameters,) shares of the rows that are counted, from the shares of the cells of every clique."""
+        shares = np.empty(len(self.target))
+        for home, columns, signs, places, ends in self._by_clique:
+            table = cliques[home]
+            if len(columns) < table.ndim:
+                table = added_up(table, self._tree.cliques[home], columns)
+            shares[places] = (1 + signs.moments(table)[ends]) / 2
+        return shares
