@@ -168,6 +168,16 @@ class _Signs:
         return means
 
 
+def _all_moments(shares: np.ndarray) -> np.ndarray:
+    """Return (2^k,) the mean of the product of s_i over every set of columns, the first column being the highest bit: a fast
+    Walsh transform."""
+    means = shares
+    for axis in range(shares.ndim):
+        pairs = means.reshape(2**axis, 2, -1)
+        means = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 1] - pairs[:, 0]], axis=1)
+    return means.ravel()
+
+
 class AgreementTerms:
     """The parameters of measured agreements in a log-linear model on a junction tree: one for each count, then for each pair
     that the tree holds together.
@@ -201,8 +211,19 @@ class AgreementTerms:
         """Return (n_parameters,) shares of the rows that are counted, from the shares of the cells of every clique."""
         shares = np.empty(len(self.target))
         for home, columns, signs, places, ends in self._by_clique:
-            table = cliques[home]
-            if len(columns) < table.ndim:
-                table = added_up(table, self._tree.cliques[home], columns)
-            shares[places] = (1 + signs.moments(table)[ends]) / 2
+            shares[places] = (1 + signs.moments(self._table(cliques, home, columns))[ends]) / 2
         return shares
+
+    def covariances(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
+        """Return (n_parameters, n_parameters) covariances of what a row adds to the numbers; 0 for those of two cliques."""
+        covariances = np.zeros((len(self.target),) * 2)
+        for home, columns, _, places, (first, last) in self._by_clique:
+            means = _all_moments(self._table(cliques, home, columns))
+            bits = 2 ** (len(columns) - 1 - np.arange(len(columns)))
+            sets = bits[first] | bits[last]
+            covariances[np.ix_(places, places)] = (means[sets[:, None] ^ sets] - np.outer(means[sets], means[sets])) / 4
+        return covariances
+
+    def _table(self, cliques: Sequence[np.ndarray], home: int, columns: Columns) -> np.ndarray:
+        table = cliques[home]
+        return table if len(columns) == table.ndim else added_up(table, self._tree.cliques[home], columns)

@@ -302,10 +302,9 @@ class MarginalsGenerator(MeasuringGenerator):
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
-        if measured.agreements:
-            rules_ = [mask.columns for mask in background.plausibility.masks]
-            room = measured.agreements.strongest(measured.layout.sizes, [*structure, *rules_], measured.n)
-            structure = list(dict.fromkeys([*structure, *room]))
+        if measured.agreements and not set(measured.agreements.pairs) <= set(structure):
+            ruled = [mask.columns for mask in background.plausibility.masks]
+            structure += measured.agreements.strongest(measured.layout.sizes, [*structure, *ruled], measured.n)
         rules, prior, evenly = background.plausibility, background.prior, self.draw is not None
         tied = [*structure, *(mask.columns for mask in rules.masks)]
         counters = Counters.of(rules, max(_COUNTED, JunctionTree.of(rules.layout.sizes, tied).largest), structure)

@@ -552,6 +552,12 @@ _SWEEPS = 150
 
 _MOST_STEPS = 20_000
 
+_STEPS_OF_A_CURVATURE, _CURVATURES = 15, 100
+"""Steps of a search for agreements before their curvature is computed anew, and how often it is, at most."""
+
+_LEAST_CURVED = 1e-12
+"""Added to a curvature, so that floats can take its root."""
+
 _STARTS = 5
 """The search is begun again where it stopped: its line search gives up when what it remembers of the curvature misleads it."""
 
@@ -711,7 +717,7 @@ class _Dual:
         return tables
 
     def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
-        parameters = self.scale * scaled
+        parameters = self._unscaled(scaled)
         total, beliefs = self.tree.calibrate(self.potentials(parameters))
         shares = [np.exp(belief) for belief in beliefs]
         model = np.concatenate(
@@ -724,8 +730,29 @@ class _Dual:
         )
         value = total - parameters @ self.target + 0.5 * (self.ridge * parameters) @ parameters
         self.shares = model
-        self.latest = self.scale * (model - self.target + self.ridge * parameters)
-        return float(value), self.latest
+        self.latest = model - self.target + self.ridge * parameters
+        scaled_gradient, start = self.scale * self.latest, self.start_of_agreements
+        if self.root is not None:
+            scaled_gradient[start:] = self.latest[start:] @ self.root
+        return float(value), scaled_gradient
+
+    def _unscaled(self, scaled: np.ndarray) -> np.ndarray:
+        parameters, start = self.scale * scaled, self.start_of_agreements
+        if self.root is not None:
+            parameters[start:] = self.root @ scaled[start:]
+        return parameters
+
+    def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
+        """Scale agreements by their curvature at these parameters, so that each is about as steep as the others; return the
+        parameters in the new scale."""
+        scaled, start = parameters / self.scale, self.start_of_agreements
+        if self.agreements:
+            shares = [np.exp(belief) for belief in self.tree.calibrate(self.potentials(parameters))[1]]
+            curvature = self.agreements.covariances(shares) + np.diag(self.ridge[start:])
+            factor = np.linalg.cholesky(curvature + np.eye(len(curvature)) * _LEAST_CURVED)
+            self.root = np.linalg.inv(factor).T
+            scaled[start:] = factor.T @ parameters[start:]
+        return scaled
 
     def _of_tilt(self, tilt: Tilt, shares: Sequence[np.ndarray]) -> float:
         home = self.tree.home(tilt.columns)
@@ -740,19 +767,21 @@ class _Dual:
             if self.converged(self.latest):  # at the point of this iteration, the last to be evaluated
                 raise StopIteration
 
-        options = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "maxcor": 30, "gtol": 0.0, "ftol": 0.0}
+        steps, starts = (_STEPS_OF_A_CURVATURE, _CURVATURES) if self.agreements else (_MOST_STEPS, _STARTS)
+        options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 30, "gtol": 0.0, "ftol": 0.0}
         begun = [table.ravel()[block.possible] for table, block in zip(start, self.blocks, strict=True)]
-        at = np.concatenate([*begun, tilts, np.zeros(len(self.target) - self.start_of_agreements)]) / self.scale
-        for _ in range(_STARTS):
-            if self.converged(self(at)[1]):
-                _, beliefs = self.tree.calibrate(self.potentials(self.scale * at))
+        at = np.concatenate([*begun, tilts, np.zeros(len(self.target) - self.start_of_agreements)])
+        for _ in range(starts):
+            scaled = self._take_curvature(at)
+            self(scaled)
+            if self.converged(self.latest):
+                _, beliefs = self.tree.calibrate(self.potentials(at))
                 return [np.exp(belief) for belief in beliefs]
-            at = minimize(self, at, jac=True, method="L-BFGS-B", options=options, callback=stop).x
+            at = self._unscaled(minimize(self, scaled, jac=True, method="L-BFGS-B", options=options, callback=stop).x)
         raise RejectedRound("the fit of the marginals did not converge")
 
-    def converged(self, scaled_gradient: np.ndarray) -> bool:
+    def converged(self, gradient: np.ndarray) -> bool:
         """Return whether every measured cell is within its tolerance of where it should be, or empty; not a number is not."""
-        gradient = scaled_gradient / self.scale
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 

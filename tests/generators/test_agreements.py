@@ -127,7 +127,7 @@ def test_columns_that_are_merged_to_one_bin_are_left_out() -> None:
     assert (len(merged.counts), merged.agreements.tolist(), len(merged.variances)) == (2, [2], 3)
 
 
-def test_shares_and_potentials_are_those_of_all_cells() -> None:
+def test_shares_potentials_and_covariances_are_those_of_all_cells() -> None:
     """By a sum over all cells of the whole table, cell by cell, on a tree of two cliques."""
     sizes, generator = (2, 2, 3, 2, 2, 2), np.random.default_rng(3)
     pairs = ((0, 1), (0, 3), (1, 3), (3, 4), (4, 5))
@@ -148,8 +148,14 @@ def test_shares_and_potentials_are_those_of_all_cells() -> None:
     beliefs = tree.calibrate(tables)[1]
     cells = np.array(list(product(*map(range, sizes))))
     counted = np.array([*(cells[:, c] == 1 for c in numbers.columns), *(cells[:, i] == cells[:, j] for i, j in pairs)])
-    weights = np.exp(parameters @ counted)
-    assert terms.shares([np.exp(belief) for belief in beliefs]) == pytest.approx(counted @ weights / weights.sum())
+    weights = np.exp(parameters @ counted) / np.exp(parameters @ counted).sum()
+    cliques = [np.exp(belief) for belief in beliefs]
+    assert terms.shares(cliques) == pytest.approx(counted @ weights)
+    centred = counted - (counted @ weights)[:, None]
+    exact, found = (centred * weights) @ centred.T, terms.covariances(cliques)
+    in_one = found != 0  # those of two cliques are left out
+    assert found[in_one] == pytest.approx(exact[in_one])
+    assert np.diag(found) == pytest.approx(np.diag(exact))
 
 
 def _rows(world: World, n: int, seed: int) -> list[int]:

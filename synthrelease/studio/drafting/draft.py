@@ -615,7 +615,8 @@ def tried(ground: Ground, raced: Raced) -> Tried:
             ground.choices,
             family=raced.family,
             prior_weight=PRIOR_WEIGHT[raced.pure],
-            tables=race.terms(raced.told),
+            tables=race.terms(raced.told, agreements=raced.unpublished == "agreements"),
+            agreements=raced.unpublished == "agreements",
             generation=raced.purse.cost,
             delta=subject.promise.delta,
             models=means_budget(subject, raced.total),
@@ -863,12 +864,14 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
         raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns; there are too few rows for it.")
     n_bins = dict(zip(ground.table.layout.columns, ground.table.layout.sizes, strict=True))
     noise, n_rows = larger.promise.purse(whole.choices.limit).kind, round(ground.table.total)
-    measured = areas.measured(whole.choices.tables, n_bins, n_rows, whole.choices.generation, noise)
+    tables = ground.race.terms(whole.raced.told)
+    measured = areas.measured(tables, n_bins, n_rows, whole.choices.generation, noise)
     choices = replace(
         whole.choices,
         areas=areas,
         family="nested" if whole.choices.delta else "nested_pure",
         tables=measured.texts,
+        agreements=False,
         wanted=measured.wanted,
         rules=areas.rules(whole.choices.rules),
     )

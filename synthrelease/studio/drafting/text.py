@@ -309,6 +309,7 @@ class Choices:
     ----------
     family : the generator.
     tables : that are measured, with their weights, as a formula names them; of no matter to a generator that finds its own.
+    agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
     prior_weight : how many records the uniform table is worth against the noise of the tables.
     generation, delta : what the generator may spend, an epsilon or, where there is a delta, a rho.
     advice : what a smaller epsilon would keep, and which bins could be coarser, in sentences.
@@ -330,6 +331,7 @@ class Choices:
     minimum_count: int = 1
     unique: float = 0.0
     family: str = "marginals"
+    agreements: bool = False
     prior_weight: int = 1
     generation: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
@@ -349,7 +351,7 @@ class Choices:
 
     @property
     def measures(self) -> bool:
-        """Whether the tables are measured once, and published."""
+        """Whether the tables are measured once, and published but for agreements."""
         return self.family in ("marginals", "gaussian_marginals") or self.areas is not None
 
 

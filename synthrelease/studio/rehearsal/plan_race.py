@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
@@ -449,14 +451,17 @@ class Raced:
     purse : for the tables.
     told : the tables.
     kept : by the fits; None where one fails.
-    finds_its_own : whether a generator that finds its own tables, and publishes none, is drafted, because it keeps more.
+    unpublished : the way of measuring that is drafted in place of published tables, because it keeps more: agreements of pairs,
+        or tables that the generator finds. Empty for published tables.
+    by_tables : what published tables keep, where another way is drafted.
     """
 
     total: Fraction
     purse: Purse
     told: TellingTables
     kept: Kept | None
-    finds_its_own: bool = False
+    unpublished: Literal["", "agreements", "adaptive"] = ""
+    by_tables: float = 0.0
 
     @property
     def share(self) -> float:
@@ -477,7 +482,7 @@ class Raced:
     @property
     def family(self) -> str:
         """Return the family of the generator that is drafted."""
-        if self.finds_its_own:
+        if self.unpublished == "adaptive":
             return "adaptive_pure" if self.pure else "adaptive"
         return "marginals" if self.pure else "gaussian_marginals"
 
@@ -556,20 +561,31 @@ class PlanRace:
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """Return the plan of a generator that finds its own tables, where too little is kept and that one keeps clearly more.
+        """Return the plan of a way of measuring that publishes nothing, where tables keep too little and it keeps clearly more.
 
-        It promises no pair of important columns.
+        A generator that finds its own tables promises no pair of important columns.
         """
-        if raced.share >= PROMISED or self._promise.important or len(self._table.layout.sizes) > _MOST_FOR_OWN_TABLES:
+        if raced.share >= PROMISED or self._promise.important:
             return raced
-        own = replace(raced, finds_its_own=True)
-        kept = self.kept(own)
-        return replace(own, kept=kept) if kept and kept.share and kept.share >= raced.share + BETTER else raced
+        plans = [replace(raced, unpublished="agreements", by_tables=raced.share)] if self._has_agreements(raced) else []
+        if len(self._table.layout.sizes) <= _MOST_FOR_OWN_TABLES:
+            plans.append(replace(raced, unpublished="adaptive", by_tables=raced.share))
+        best = max((replace(plan, kept=self.kept(plan)) for plan in plans), key=lambda plan: plan.share, default=raced)
+        return best if best.share >= raced.share + BETTER else raced
+
+    def _has_agreements(self, raced: Raced) -> bool:
+        """Return whether so many columns have two bins that agreements save noise, and a model has room for them."""
+        layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
+        generator = self.generator(raced.told, raced.purse, agreements=True)
+        return layout.sizes.count(2) >= _LEAST_FOR_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, *, final: bool = False) -> Kept | None:
         """Return what fits of a plan keep; None where one fails."""
         own = AdaptivePure if raced.pure else Adaptive
-        generator = own(draw="evenly") if raced.finds_its_own else self.generator(raced.told, raced.purse)
+        if raced.unpublished == "adaptive":
+            generator: Generator = own(draw="evenly")
+        else:
+            generator = self.generator(raced.told, raced.purse, agreements=bool(raced.unpublished))
         charge = _charge(raced.purse, self.held_out.part)
         return self.held_out.kept(generator, charge, self._background, self._progress, final=final)
 
@@ -597,17 +613,23 @@ class PlanRace:
     def _purse(self, total: Fraction) -> Purse:
         return self._promise.purse(max(total - self._others(total), total / 4))
 
-    def generator(self, told: TellingTables, purse: Purse) -> Generator:
-        """Return the generator that measures these tables."""
-        pure = purse.kind is DiscreteLaplace
-        tables = formula_by_cells(self.terms(told), self._table.layout.columns)
-        return (Marginals if pure else GaussianMarginals)(tables=tables, prior_weight=PRIOR_WEIGHT[pure], draw="evenly")
+    def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:
+        """Return the generator of these tables, or of agreements of all pairs of columns with two bins in place of their tables."""
+        pure, pairs = purse.kind is DiscreteLaplace, "agreements" if agreements else None
+        tables = formula_by_cells(self.terms(told, agreements=agreements), self._table.layout.columns)
+        family = Marginals if pure else GaussianMarginals
+        return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT[pure], "draw": "evenly"})
 
-    def terms(self, told: TellingTables) -> tuple[str, ...]:
+    def terms(self, told: TellingTables, *, agreements: bool = False) -> tuple[str, ...]:
         """The tables, as a configuration names them."""
-        names = self._table.layout.columns
-        return tuple(":".join(names[column] for column in columns) for columns in told.tables)
+        names, sizes = self._table.layout.columns, self._table.layout.sizes
+        of_two = [column for column, size in enumerate(sizes) if size == 2] if agreements else []
+        tables = dict.fromkeys([*told.tables, *combinations(of_two, 2)])
+        return tuple(":".join(names[column] for column in columns) for columns in tables)
 
+
+_LEAST_FOR_AGREEMENTS = 5
+"""Columns of two bins: of fewer agreements have at least 0.9 times the noise of tables (docs/generators.md)."""
 
 _MOST_FOR_OWN_TABLES = 30
 """Columns: two fits that find their own tables took 160 CPU s on 50,000 rows by 50 columns (2026-11-27)."""
@@ -638,6 +660,11 @@ def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None
         sentences.append(
             f"QUESTION: is that worth an epsilon of {float(raced.total):g}? At epsilon {float(AIMED):g} fits keep "
             f"{shown_share(at_aimed)}. `--epsilon {float(AIMED):g}` drafts it."
+        )
+    if raced.unpublished:
+        way = "Agreements of pairs" if raced.unpublished == "agreements" else "Tables that the generator finds with noise"
+        sentences.append(
+            f"{way} preserve {shown_share(raced.share)} of the associations, published tables {shown_share(raced.by_tables)}."
         )
     if kept.share is not None and kept.share < PROMISED:
         names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))

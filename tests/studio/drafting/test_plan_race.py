@@ -20,6 +20,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError
 from synthrelease.generators.base import Background
+from synthrelease.generators.marginals import GaussianMarginals
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.charges import gaussian
 from synthrelease.privacy.curves import epsilon_of
@@ -47,6 +48,7 @@ from synthrelease.studio.rehearsal.plan_race import (
     Promise,
     plan_advice,
     rounded_down,
+    shown_share,
 )
 from tests.helpers.drafts import write_draft
 
@@ -387,6 +389,21 @@ def test_five_points_more_are_what_published_tables_are_worth(monkeypatch: pytes
         monkeypatch.setattr(one, "kept", lambda raced, share=share: kept(share))
         assert one.with_own_tables(raced).family == family
     assert one.with_own_tables(replace(raced, kept=kept(0.8))).family == "gaussian_marginals"
+
+
+def test_agreements_are_drafted_where_many_columns_have_two_bins_and_they_keep_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = table(500, columns=6, bins=2)
+    one = race(counts)
+    raced = replace(one.at(Fraction(1, 2)), kept=kept(0.5))
+    for best in ("agreements", "adaptive"):
+        monkeypatch.setattr(one, "kept", lambda raced, best=best: kept(0.7 if raced.unpublished == best else 0.6))
+        chosen = one.with_own_tables(raced)
+        assert (chosen.unpublished, chosen.by_tables) == (best, 0.5)
+        assert f"preserve 70% of the associations, published tables {shown_share(0.5)}." in plan_advice(one, chosen, kept(0.7))
+    generator = one.generator(raced.told, raced.purse, agreements=True)
+    assert isinstance(generator, GaussianMarginals)
+    assert generator.agreeing(counts.layout).pairs == tuple(combinations(range(6), 2))
+    assert one.with_own_tables(replace(raced, kept=kept(0.8))).unpublished == ""
 
 
 def kept(share: float) -> Kept:
