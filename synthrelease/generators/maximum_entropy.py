@@ -595,11 +595,10 @@ def maximum_entropy(
     fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
     tolerances = tolerances_of(fit.targets, _PRECISION, _FINEST)
     near = bool(measured.tables or measured.sums) and fit.solve(tolerances, _SWEEPS, agreed=exact)
-    shares = (
-        fit.shares
-        if near and not measured.agreements
-        else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
-    )
+    if near and not measured.agreements:
+        shares = fit.shares
+    else:
+        shares = _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
     families = tuple(families_of(tree, shares if given is None else _conditional(tree, shares, given)))
     return BayesianNetwork(layout=measured.layout, families=families, evenly=evenly)
 
@@ -692,11 +691,9 @@ class _Dual:
         deviation = np.sqrt(self.ridge / weight)
         self.tolerance = np.maximum(_PRECISION * deviation, _FINEST / measured.n)
         self.shares = self.latest = np.full(len(self.target), np.inf)
+        self.root: np.ndarray | None = None
         self.empty = np.append(np.full(start, _FINEST / measured.n), np.full(len(self.target) - start, -1.0))
-        smaller = np.minimum(
-            self.target, np.where(np.arange(len(self.target)) < self.start_of_agreements, 1.0, 1 - self.target)
-        )
-        self.scale = 1 / np.sqrt(np.maximum(smaller, deviation) + self.ridge)
+        self.scale = 1 / np.sqrt(np.maximum(self.target, deviation) + self.ridge)
 
     def potentials(self, parameters: np.ndarray) -> list[np.ndarray]:
         tables = list(self.base)
