@@ -125,7 +125,7 @@ class NoisyAgreements:
         sizes : bins of every column.
         n : rows.
         """
-        share = dict(zip(self.columns, np.clip(self.counts / n, 0, 1).tolist(), strict=True))
+        share = dict(zip(self.columns, (self.counts / n).tolist(), strict=True))
         chosen = list(sets)
         most = max(_ROOM, largest_clique(sizes, chosen))
         independent = [n * (1 - share[i] - share[j] + 2 * share[i] * share[j]) for i, j in self.pairs]

@@ -110,8 +110,8 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
     if (agreements := measured.agreements) is None:
         return False
     second = np.array([shares(column)[1] for column in agreements.columns])
-    limit = agreements.laws[0].limit(RISK) / measured.n
-    return bool((np.abs(second - agreements.counts / measured.n) > FAR + limit).any())
+    far = FAR + agreements.laws[0].limit(RISK) / measured.n
+    return bool((np.abs(second - agreements.counts / measured.n) > far).any())
 
 
 MAX_RESAMPLES = 1000

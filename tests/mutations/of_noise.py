@@ -18,8 +18,8 @@ OF_NOISE = (
         name="agreements: counts of columns are free",
         breaks="a record that changes in many columns costs more than is charged",
         place="generators.agreements:AgreeingPairs.price",
-        old="ratio * m + min(",
-        new="min(",
+        old="ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m]))",
+        new="min(m * (d - m), len(self.pairs), sum(beside[:m]))",
         tests=(f"{AGREEMENTS}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
     ),
     Mutation(
