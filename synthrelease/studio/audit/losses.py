@@ -487,8 +487,9 @@ def _tables(factor: Fraction) -> Iterator[LossCase]:
         yield case_of_fit(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name=name, charge=charge)
     for family in (Marginals, GaussianMarginals):
         agreements = family(tables="all 2-way + all 1-way", pairs="agreements")
-        left, right = (0, 7, 7, 31), (7, 7, 7, 31)  # three columns of five change
-        yield case_of_fit(agreements, dict.fromkeys("abcde", 1), left, right, factor, name="agreements of pairs")
+        yield case_of_fit(  # three columns of five change
+            agreements, dict.fromkeys("abcde", 1), (0, 7, 7, 31), (7, 7, 7, 31), factor, name="agreements of pairs"
+        )
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
     left, right = _with(_STRUCTURE, _FIRST), _with(_STRUCTURE, _MIDDLE)
     yield case_of_fit(structure, _THREE, left, right, factor, name="0.3 of it for the structure")

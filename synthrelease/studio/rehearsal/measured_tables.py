@@ -55,9 +55,15 @@ def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
 
 def askable_in_words(spec: ReleaseSpec) -> str:
     """Return what readers can ask of the published noisy tables, in a sentence for screens."""
-    tables, family = measured_tables(spec), spec.space.generators[0].family
+    tables, generator = measured_tables(spec), spec.space.generators[0]
     if not spec.publish_measurements:
-        way = "set [selection] publish_measurements = true" if tables else f"take a family that measures tables, not {family}"
+        way = (
+            "set [selection] publish_measurements = true"
+            if tables
+            else f"take a family that measures tables, not {generator.family}"
+        )
+        if getattr(generator, "pairs", None):
+            way = 'remove pairs = "agreements" and set [selection] publish_measurements = true'
         divided = spec.options.partition is not None or spec.options.split is not None
         advice = "" if divided else f" For ask.html and `estimate` {way}."
         return f"Readers get rows, and no answers with intervals: no noisy table is published.{advice}"

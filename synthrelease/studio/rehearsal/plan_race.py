@@ -662,11 +662,10 @@ def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None
             f"{shown_share(at_aimed)}. `--epsilon {float(AIMED):g}` drafts it."
         )
     if raced.unpublished:
-        way = "Agreements of pairs" if raced.unpublished == "agreements" else "Tables that the generator finds with noise"
-        sentences.append(
-            f"{way} preserve {shown_share(raced.share)} of the associations, published tables {shown_share(raced.by_tables)}."
-        )
-    if kept.share is not None and kept.share < PROMISED:
+        way = "agreements of pairs" if raced.unpublished == "agreements" else "tables that the generator finds with noise"
+        shares = shown_share(raced.share), shown_share(raced.by_tables)
+        sentences.append(f"In first trials, {way} preserved {shares[0]} of the associations and published tables {shares[1]}.")
+    if kept.share is not None and kept.share < PROMISED and raced.unpublished != "agreements":
         names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
         sentences.append(f"Most cells that get noise are those of {names}. Coarser bins there get less noise.")
     return " ".join(sentences)
