@@ -614,7 +614,7 @@ class PlanRace:
         return self._promise.purse(max(total - self._others(total), total / 4))
 
     def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:
-        """Return the generator of these tables, or of agreements of all pairs of columns with two bins in place of their tables."""
+        """Return the generator of these tables, or of agreements of all pairs of columns with two bins in their place."""
         pure, pairs = purse.kind is DiscreteLaplace, "agreements" if agreements else None
         tables = formula_by_cells(self.terms(told, agreements=agreements), self._table.layout.columns)
         family = Marginals if pure else GaussianMarginals
