@@ -101,7 +101,7 @@ def shown_epsilon(epsilon: Fraction) -> str:
 
 
 def budget_text(epsilon: Fraction, delta: Fraction) -> str:
-    """A privacy budget in a message.
+    """Return a privacy budget for a message.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """The share of the file that no row was made from; where a key tells persons, of these: each has one row at most."""
+    """Say which share of the rows the rules excluded; of persons, where a key identifies them."""
     text = f"The rules excluded {excluded.share} of {'its persons' if of_persons else 'the file'} (estimated with noise)."
     if excluded.many:
         text += (

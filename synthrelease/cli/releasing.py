@@ -382,7 +382,7 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """The shipped plan of a first or of a later year, with its year and the releases before it."""
+    """Write the shipped plan of a first or of a later year, with its year and the releases before it."""
     from synthrelease.resources import resource
 
     later = bool(released) and not again

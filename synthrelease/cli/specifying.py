@@ -240,7 +240,7 @@ def _published(config: Path) -> bool:
 
 
 def _read(config: Path) -> ReleaseSpec:
-    """A configuration; or the text that a release publishes, which names no other file."""
+    """Load a configuration; or the text that a release publishes, which names no other file."""
     from synthrelease.spec.load import load_spec, read_specification
 
     if not _published(config):
@@ -446,7 +446,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
-    """Every pair, as the generator that carries least of it has it."""
+    """Return the association of every pair of columns, as the generator that preserves least of it has it."""
     from synthrelease.generators.associations import weakest_of
     from synthrelease.spec.associations import planned_associations
 

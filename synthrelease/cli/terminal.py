@@ -71,7 +71,7 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """The upper end of the interval of the probability of nothing, where it is known."""
+    """Return the upper end of the interval of the probability that no table is found, in words; empty where it is not known."""
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
 
@@ -123,7 +123,7 @@ screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 @contextmanager
 def progress_line() -> Iterator[Any]:
-    """A line with the phase and the elapsed time, on a terminal only. It never shows how many rounds were run."""
+    """Show a line with the phase and the elapsed time, on a terminal only. It never shows how many rounds were run."""
     try:
         if not err.console.is_terminal:
             yield lambda phase: None
@@ -140,7 +140,7 @@ def progress_line() -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Progress bars with rates and time left; without a terminal a line now and then. For what reads public data alone."""
+    """Show progress bars with rates and time left; without a terminal a line now and then. For what reads public data alone."""
     if not err.console.is_terminal:
         yield _LogLines().tell
         return
@@ -191,7 +191,7 @@ LARGE_DELTA = 1e-5
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
-    """The plan, and how likely it finds no table: as rehearsed, where the shortlist of a rehearsal says it."""
+    """Print the plan, and how likely the search finds no table: as rehearsed, where a shortlist says it."""
     from synthrelease.spec.record import guarantee_in_words
     from synthrelease.spec.register import pieces_in_words
 
@@ -237,7 +237,7 @@ def charge_tree(title: str, total: Charge) -> Tree:
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:
-    """The columns of which some value refuses the whole file, by the setting that asks for it."""
+    """Return the columns of which one value refuses the whole file, by the setting that asks for it."""
     columns = spec.schema.columns
     return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
 
@@ -253,7 +253,7 @@ def refusals_in_words(spec: Any) -> list[str]:
 
 
 def alike_in_words(spec: Any) -> list[str]:
-    """Categories that look the same and are different texts, of each column that has some."""
+    """Name the categories of each column that look the same and are different texts."""
     groups = [(column, texts) for column in spec.schema.columns for texts in alike(column.values)]
     return [
         f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the one with "
@@ -264,7 +264,7 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Who said limits, agreed to thresholds and signed, as far as the files name them."""
+    """Name who stated limits, agreed to thresholds and signed, as far as the files say it."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Limits and their sources: {'; '.join(limits)}."] if limits else []
@@ -315,7 +315,7 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
-    """Several charge trees side by side, without their reasons."""
+    """Print several charge trees side by side, without their reasons."""
     from rich.table import Table
     from rich.text import Text
     from rich.tree import Tree

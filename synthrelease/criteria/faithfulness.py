@@ -169,7 +169,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
-        """A share of unmatched rows is a whole number of them, and each of the others has a similar released row."""
+        """Return how many original rows have no similar released row: a whole number, so the limit is rounded down."""
         if self.about.any_order:
             return None  # it is not similar in the columns of the slots
         tolerant = [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name]
@@ -180,7 +180,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Similar rows agree on `exact`, so at least as many rows are unmatched as the table of two such columns is off."""
+        """Return whether both columns are in `exact`: then as many rows are unmatched as their table is off, at least."""
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold
 
 

@@ -77,7 +77,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Some end of the widest interval is half of it away from whatever is released."""
+        """Return half of the widest interval: some end of it is so far from whatever is released."""
         return max(float(width.max()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -96,7 +96,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
-        """Counts are whole numbers, so the limit is rounded down to rows."""
+        """Return the largest error of a cell in rows: counts are whole numbers, so the limit is rounded down."""
         bins, rows = {column.name: len(column.labels) for column in facts.columns}, math.floor(facts.n * limit)
         named = tuple(map(frozenset, self.about.named_columns(bins)))
         return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
@@ -177,7 +177,7 @@ class RelativeMarginalError(Criterion):
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
     def _scale(self, smallest: int) -> float:
-        """The scale of the Laplace noise of the figure: the sensitivity falls with the size of the smallest bin."""
+        """Return the scale of the Laplace noise of the figure: the sensitivity falls with the size of the smallest bin."""
         return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
 
     def contradictions(self) -> Iterator[str | Unexpected]:

@@ -93,7 +93,7 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """|a (1 - p) - b p| / m_g, with m_g at most all rows."""
+        """Return the least error |a (1 - p) - b p| / m_g: m_g is all rows at most."""
         return max(float(width.min()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:

@@ -185,7 +185,7 @@ class CardTexts(Stripped):
     @field_validator("*")
     @classmethod
     def _plain_paragraphs(cls, value: Any) -> Any:
-        """Line breaks within a paragraph mean nothing."""
+        """Join the lines of each paragraph: line breaks within one mean nothing."""
         if isinstance(value, dict):
             return {key: _paragraphs(text) for key, text in value.items()}
         return tuple(map(_paragraphs, value)) if isinstance(value, tuple) else _paragraphs(value)

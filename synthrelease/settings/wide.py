@@ -76,7 +76,7 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """That a member has values just when it is there; those of one that is there may be missing where that is a bin."""
+    """Yield the rule that a member has values just when it is there; they may be missing where that is a bin."""
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -220,7 +220,7 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """That every one of the smallest areas is in one area of the level: a rule for each of these."""
+    """Yield a rule for each area of a level: every smallest area lies in one of them."""
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -286,6 +286,6 @@ def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> NumberColumn:
 
 
 def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:
-    """That a row has the mark; false, and not unknown, where the value is missing."""
+    """Return the condition that a row has the mark; false, and not unknown, where the value is missing."""
     text = f"{column} in [{', '.join(map(_quoted, marks))}]" if len(marks) > 1 else f"{column} == {_quoted(marks[0])}"
     return f"{text} and not {column} is missing" if may_be_missing else text

@@ -156,7 +156,7 @@ def least_floor(table: Counts) -> Floor:
 
 
 def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> np.ndarray:
-    """(n_narrow,) for each bin of a column the wider one that holds it, or its first category."""
+    """Return (n_narrow,) for each bin of a column the wider one that holds it, or its first category."""
     wide, narrow = wider[1], narrower[1]
     if narrow.lower:
         bins = (np.searchsorted(wide.lower, narrow.lower, side="right") - 1).tolist()

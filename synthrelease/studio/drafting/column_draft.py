@@ -458,7 +458,7 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """(n_rows,) the group of each row: eighths of numbers, the most frequent texts and the rest; -1 without a value."""
+    """Return (n_rows,) the group of each row: eighths of numbers, the most frequent texts and the rest; -1 without a value."""
     plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
     if is_number:
         decimal = (text.replace(",", ".") for text in plain)
@@ -472,7 +472,7 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 
 
 def _strengths(groups: np.ndarray) -> np.ndarray:
-    """(n_columns, n_columns) Cramer's V of each two columns over the rows with a value of both; 0 of a column with itself.
+    """Return (n_columns, n_columns) Cramer's V of every two columns over rows with values of both; 0 of a column with itself.
 
     Tables of two columns are products of indicators.
     """

@@ -374,7 +374,7 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
         transformation.ordered,
         _gaps(subject),
         subject.promise,
-        lambda total: choices.rows + TEST + figures_budget(total) + means_budget(subject, total),
+        lambda total: choices.rows + TEST + min(FIGURES, total / 5) + means_budget(subject, total),
         SEED,
         voice.patiently,
     )
@@ -516,11 +516,6 @@ def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
     return InputError(f"{file.name}: no draft could be made of it ({reasons}). Try a file without the columns that this names.")
 
 
-def figures_budget(total: Fraction) -> Fraction:
-    """Return epsilon of all figures of a release of so large an epsilon, until it is known."""
-    return min(FIGURES, total / 5)
-
-
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
     """Return epsilon of the means of all columns with numbers, in a release of so large an epsilon; 0 without any."""
     return min(MEANS, total / 10) if with_means(subject.columns) and subject.members is None else Fraction(0)
@@ -608,7 +603,7 @@ class Tried:
 def tried(ground: Ground, raced: Raced) -> Tried:
     """Try the draft of a plan of these columns, with the thresholds that it reaches on the public file."""
     subject, race, rows = ground.subject, ground.race, None
-    first, figures = _criteria(ground), figures_budget(raced.total)
+    first, figures = _criteria(ground), min(FIGURES, raced.total / 5)
 
     def chosen(raced: Raced) -> Choices:
         return replace(
@@ -628,12 +623,12 @@ def tried(ground: Ground, raced: Raced) -> Tried:
         spec = loaded(subject, choices, first)
         rows = rows or rows_of(subject, spec)  # read again: criteria use the rows' own values
         acceptance, standing = settle(first, spec, rows, SEED, subject.voice.patiently)
-        if acceptance.epsilon <= figures or raced.total <= choices.rows + choices.models + TEST + figures:
+        beside = choices.rows + choices.models + TEST
+        if acceptance.epsilon <= figures or raced.total <= beside + figures:
             break
         figures = acceptance.epsilon + FIGURES / 4
-        rest = max(raced.total - choices.rows - choices.models - TEST - figures, raced.total / 4)
-        raced = replace(raced, purse=subject.promise.purse(rest))
-    other_epsilon = choices.rows + choices.models + TEST + acceptance.epsilon
+        raced = replace(raced, purse=subject.promise.purse(max(raced.total - beside - figures, raced.total / 4)))
+    other_epsilon = beside + acceptance.epsilon
     if raced.total > other_epsilon:
         raced = replace(raced, purse=subject.promise.purse(raced.total - other_epsilon))
         standing = replace(standing, kept=race.kept(raced, final=True))

@@ -868,7 +868,7 @@ class Guesses:
 
     @classmethod
     def of(cls, *files: PublicFile) -> Guesses:
-        """Reads each file once more: the public one, and that of members where there is one."""
+        """Read each file once more: the public one, and that of members where there is one."""
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
             columns, gone, dated = drafted_columns(file, {})

@@ -419,15 +419,15 @@ def _sums(indices: np.ndarray, rows: np.ndarray, n: int) -> tuple[int, ...]:
 
 
 def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray]:
-    """(n_texts,) the numbers of a column that is no date, those beyond its bounds as these, and how often each occurs."""
+    """Return (n_texts,) the numbers of a column without dates, those beyond its bounds as these, and how often each occurs."""
     atoms, times, missing = _read(file, column, policy)
     held = ~missing & (atoms >= 0)
     return _clipped(file, column, held), times[held]
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(n_texts,) the atomic bin of each text by the rule that a release reads with, below 0 where it has none; how often it
-    occurs; and whether it means a missing value.
+    """Return (n_texts,) the atomic bin of each text by the rule that a release reads with, below 0 where it has none; how often
+    it occurs; and whether it means a missing value.
     """
     texts = list(file.columns[column.source])
     distinct = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
@@ -501,7 +501,7 @@ class PublicRows:
         return len(next(iter(self.codes.values())))
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
-        """(n_rows,) whether a row has no answer in one of these columns."""
+        """Return (n_rows,) whether a row has no answer in one of these columns."""
         return np.logical_or.reduce([self.codes[source] < 0 for source in sources])
 
 
@@ -838,7 +838,7 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """(n_columns,) mean squared difference of the means of values so far apart, less what chance makes of it, halved."""
+    """Return (n_columns,) half the mean squared difference of the means of values so far apart, less what chance makes of it."""
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
         low, high = rows[:-lag], rows[lag:]
