@@ -838,7 +838,7 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return (n_columns,) half the mean squared difference of the means of values so far apart, less what chance makes of it."""
+    """Return (n_columns,) half the mean squared difference of means of values so far apart, less what chance makes of it."""
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
         low, high = rows[:-lag], rows[lag:]
