@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -56,10 +57,6 @@ class Picture:
 
     def dot(self, x: float, y: float, radius: float, fill: str) -> None:
         self._parts.append(Markup('<circle cx="{}" cy="{}" r="{}" fill="{}"/>').format(_n(x), _n(y), _n(radius), fill))
-
-    def polygon(self, points: Sequence[tuple[float, float]], fill: str) -> None:
-        corners = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
-        self._parts.append(Markup('<polygon points="{}" fill="{}"/>').format(corners, fill))
 
     def text(
         self, x: float, y: float, text: str, *, anchor: str = "start", size: float = 12, fill: str = INK, bold: bool = False
@@ -257,43 +254,31 @@ def _hatch(picture: Picture, x: float, y: float, width: float, height: float) ->
 def thresholds(criteria: list[CriterionPart]) -> Markup:
     """Return how much of the error that each criterion allows was used: figure and interval between best value and
     threshold."""
-    row, top, left, right = 44.0, 26.0, 10.0, 250.0
 
-    def used(criterion: CriterionPart, value: float) -> float:
-        allowed = float(criterion.threshold) - float(criterion.best)
-        return 0.0 if allowed <= 0 else (float(value) - float(criterion.best)) / allowed
+    def used(part: CriterionPart, value: float | None) -> float:
+        """Return how much of the allowed error a value is: 0 at the best one, 1 at the threshold."""
+        allowed = float(part.threshold) - float(part.best)
+        return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 
-    def place(value: float) -> float:
-        return left + min(max(value, 0.0), 1.32) * (right - left)
+    def place(share: float) -> float:
+        return 10 + min(max(share, 0.0), 1.32) * 240
 
-    says = [f"{part.name}: {figure(part.value)} of {figure(part.threshold)}" for part in criteria]
-    picture = Picture(
-        "criteria",
-        _WIDTH,
-        top + row * len(criteria) + 8,
-        "The criteria as distance to their thresholds",
-        "Released figure and threshold of each criterion. " + "; ".join(says) + ".",
-    )
-    picture.text(right, top - 12, "threshold", anchor="middle", size=11, fill=RED)
-    picture.text(left, top - 12, "best", size=11, fill=MUTED)
-    for index, criterion in enumerate(criteria):
-        y = top + index * row
-        picture.text(left, y + 13, shortened(criterion.name, 46))
-        picture.rect(left, y + 19, place(1.32) - left, 14, SOFT)
-        interval = criterion.interval
-        if interval is not None and interval.how != "exact":
-            beyond = interval.high is None or used(criterion, interval.high) > 1.32
-            end = place(1.32 if interval.high is None else used(criterion, interval.high))
-            start = place(used(criterion, interval.low))
-            picture.rect(start, y + 19, max(end - start, 2), 14, BAND)
-            if beyond:
-                picture.polygon([(end, y + 19), (end + 8, y + 26), (end, y + 33)], BAND)
-    picture.line(right, top - 8, right, top + row * len(criteria), RED, dashed=True)
-    for index, criterion in enumerate(criteria):
-        y = top + index * row
-        colour = BLUE if criterion.passed and criterion.value <= criterion.threshold else RED
-        picture.dot(place(used(criterion, criterion.value)), y + 26, 5, colour)
-    return picture.render()
+    says = "; ".join(f"{part.name}: {figure(part.value)} of {figure(part.threshold)}" for part in criteria)
+    description = f"Released figure and threshold of each criterion. {says}."
+    bars = []
+    for part in criteria:
+        shown = part.interval if part.interval is not None and part.interval.how != "exact" else None
+        bars.append(
+            {
+                "name": shortened(part.name, 46),
+                "start": None if shown is None else place(used(part, shown.low)),
+                "end": None if shown is None else place(used(part, shown.high)),
+                "beyond": shown is not None and used(part, shown.high) > 1.32,
+                "figure": place(used(part, part.value)),
+                "met": part.passed and part.value <= part.threshold,
+            }
+        )
+    return _drawn("thresholds.html", bars=bars, description=description, coordinate=_n)
 
 
 def charge_picture(root: ChargePart) -> Markup:
@@ -306,7 +291,7 @@ def charge_picture(root: ChargePart) -> Markup:
 
 def _drawn(template: str, **values: Any) -> Markup:
     """Return the picture of a template, without empty lines and spaces before its elements."""
-    colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED}
+    colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED, "BAND": BAND}
     text = environment().get_template(template).render(colours, **values)
     return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))
 
