@@ -30,7 +30,7 @@ from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts, random_pieces, uniform_subset
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, RejectedRound, on_public_data, percent, so_many
+from synthrelease.errors import InputError, RejectedRound, listing, on_public_data, percent, so_many
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.generators.measurements import spelled_out
@@ -75,12 +75,15 @@ class MeasuredPart:
     place : in its setting.
     texts : what is written after its weight: the sums that share one noise, or one table or sum.
     number : how many tables it is.
+    kept : whether it keeps its budget: it holds the design weight or the random groups of clusters, of which readers ask and
+        no criterion does.
     """
 
     field: Field
     place: int
     texts: tuple[str, ...]
     number: int = 1
+    kept: bool = False
 
     @property
     def text(self) -> str:
@@ -286,7 +289,8 @@ def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
     """Every term, with its weight."""
-    layout = spec.space.common.layout
+    layout, design = spec.space.common.layout, spec.options.design
+    asked = set[str]() if design is None else set(filter(None, (design.weight, design.groups)))
     for name in FIELDS:
         formula = str(getattr(generator, name, None) or "")
         formula = spelled_out(formula, layout) if formula and name != "sums" else formula
@@ -297,7 +301,9 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
             text = " ".join(match["rest"].split())
             number = 1 if name == "sums" else len(list(Marginals(tables=text).terms[0].sets(layout)))
             texts = tuple(summand.strip() for summand in terms_of(text.strip("{} "))) if name == "sums" else (text,)
-            yield MeasuredPart(field=name, place=position, texts=texts, number=number), Fraction(match["weight"] or 1)
+            kept = bool(asked & {column.strip() for column in text.split(":")})
+            part = MeasuredPart(field=name, place=position, texts=texts, number=number, kept=kept)
+            yield part, Fraction(match["weight"] or 1)
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
@@ -462,16 +468,20 @@ class SlopesOfParts:
         """
         budgets = np.array([float(weight) for weight in divisible.in_budgets(present).weights])
         numbers = np.array([part.number for part in present.parts], dtype=float)
+        free = np.array([not part.kept for part in present.parts])
+        bounds = [(-radius, radius) if is_free else (0.0, 0.0) for is_free in free]
+        fixed = float((numbers * budgets)[~free].sum())
         best, least = present, np.inf
         for factor in _TESTS:
             tested = replace(present, test=few_digits(present.test * Fraction(factor)))
             total, margin, test = float(divisible.generation(tested)), divisible.margin(tested), float(tested.test)
-            if total <= 0:
+            if total <= fixed or not free.any():
                 continue
 
             def at(moves: np.ndarray, total: float = total) -> np.ndarray:
                 moved = budgets * np.exp(moves)
-                return np.asarray(moved * total / (numbers * moved).sum())
+                moved[free] *= (total - fixed) / (numbers * moved)[free].sum()
+                return np.asarray(moved)
 
             def failing(
                 moves: np.ndarray, test: float = test, margin: float = margin, at: Callable[..., np.ndarray] = at
@@ -480,7 +490,7 @@ class SlopesOfParts:
                     np.logaddexp.reduce(-self.deviations((budgets / at(moves)) ** (divisible.power / 2), test, margin))
                 )
 
-            optimum = minimize(failing, np.zeros(len(budgets)), method="L-BFGS-B", bounds=[(-radius, radius)] * len(budgets))
+            optimum = minimize(failing, np.zeros(len(budgets)), method="L-BFGS-B", bounds=bounds)
             if optimum.fun < least:
                 least = float(optimum.fun)
                 best = replace(tested, weights=tuple(few_digits(Fraction(budget)) for budget in at(optimum.x).tolist()))
@@ -944,6 +954,10 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
         )
     elif not outcome.steps:
         sentences.append("No other weights were tried: there was no time for it (--minutes), or too few tries made a table.")
+    if kept := [part.text for part in outcome.chosen.parts if part.kept]:
+        sentences.append(
+            f"No criterion judges weighted answers. These tables keep the budget that they begin with: {listing(kept)}."
+        )
     names = [criterion.name for criterion in spec.criteria]
     for where, judged_there in (("the public file", outcome.chosen_as_is), ("the other populations", outcome.chosen_others)):
         shares = sorted(zip(judged_there.below, names, strict=True), reverse=True)

@@ -107,6 +107,19 @@ def test_weights_and_test_of_a_step_are_those_of_the_least_loss(gaussian: bool) 
     assert float(step.test) == max(values, key=lambda t: values[t])
 
 
+def test_a_table_that_answers_with_the_weight_keeps_its_budget() -> None:
+    """No criterion hears the first part: a step would take from it, were it not for weighted answers."""
+    parts = tuple(
+        MeasuredPart(field="tables", place=place, texts=(text,), kept=text == "a") for place, text in enumerate("abc")
+    )
+    present = Allocation(parts=parts, weights=(Fraction(1, 5), Fraction(2, 5), Fraction(1, 5)), test=Fraction(1, 5))
+    slopes = SlopesOfParts(slacks=np.array([20.0]), spreads=np.array([5.0]), losses=np.array([[0.0, 0.0, 40.0]]))
+    step = slopes.step(divisible(gaussian=False), present, np.log(2))
+    assert float(step.weights[0]) == pytest.approx(0.2, rel=1e-3)
+    assert step.weights[2] > step.weights[1]
+    assert float(sum(step.weights)) == pytest.approx(1 - float(step.test), rel=0.01)
+
+
 def test_deviations_from_failing_against_the_sum_written_out() -> None:
     slopes = SlopesOfParts(
         slacks=np.array([50.0, 40.0]), spreads=np.array([3.0, 4.0]), losses=np.array([[6.0, 2.0], [0.0, 0.0]])
