@@ -1,7 +1,7 @@
 """Three surveys answered from noisy tables as a new analyst would, beside R's package survey on the files themselves.
 
     Rscript tests/benchmarks/analysts.R public_data/labour_surrogate.csv.gz FOLDER
-    python -m tests.benchmarks.analysts FOLDER [--runs 200] [--seed 1]
+    python -m tests.benchmarks.analysts FOLDER [--runs 200] [--seed 1] [--survey labour]
 
 The labour survey of `demo` (rows drawn one by one), and two surveys that come with R's package: NHANES (31 clusters, in 6
 random groups) and the Youth Risk Behavior Survey (54 clusters, in 10). Each run draws the noise of all tables, at epsilon 1.
@@ -94,12 +94,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--survey", choices=list(GROUPS), action="append")
     arguments = parser.parse_args()
     print("| survey | question | R: estimate | R: interval | held, file | held, population | width | bin numbers: held, file |")
     print("|---|---|---|---|---|---|---|---|")
     with (arguments.folder / "answers.tsv").open() as opened:
         answers = list(csv.reader(opened, delimiter="\t"))
-    for survey in GROUPS:
+    for survey in arguments.survey or GROUPS:
         columns, bins = table_of(arguments.folder, survey)
         random = np.random.default_rng(arguments.seed)
         releases = [release_of(columns, bins, survey, random) for _ in range(arguments.runs)]
