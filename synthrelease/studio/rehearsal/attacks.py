@@ -217,8 +217,8 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
     Notes
     -----
-    The twins differ in two cells of a table, or in none. Sums, and rows in bins that are counted apart, are left aside: an
-    intruder who looked at them would be right no less often.
+    The twins differ in two cells of a table, or in none. Sums, agreements of pairs, and rows in bins that are counted apart are
+    left aside: an intruder who looked at them would be right no less often.
     """
     apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
     in_tables = [not any(row[column] == bin_ for column, bin_ in apart) for row in twins.rows]
