@@ -181,7 +181,7 @@ def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
         settings = {"kind": "integer" if column.whole else "real"} | settings
         settings["bounds"] = [float(low), float(high - column.whole)]
         settings["alternatives.scouted"] = labels
-        settings["numbers"] = {label: round(number, 6) for label, number in zip(labels, drafted.numbers, strict=True)}
+        settings["numbers"] = {label: Decimal(f"{number:.6g}") for label, number in zip(labels, drafted.numbers, strict=True)}
         remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a number"
     elif not drafted.codes:
         settings |= {"kind": "category", "missing_values": [], "categories": {NO_VALUE: list(column.missing)}, "outside": "bin"}
