@@ -37,8 +37,9 @@ from synthrelease.published.verify.checks import MAX_BYTES
 from synthrelease.releasing.attempt_costs import USUAL_ROWS
 from synthrelease.releasing.dry_run import ROWS
 from synthrelease.settings.reading import MAX_SPEC_BYTES
-from synthrelease.settings.tables import MAX_TABLES
+from synthrelease.settings.tables import MAX_COLUMNS, MAX_TABLES
 from synthrelease.spec.space import MAX_CONFIGURATIONS
+from synthrelease.studio.drafting.column_draft import MOST_COLUMNS
 from synthrelease.studio.drafting.columns import MAX_CODES
 from synthrelease.studio.rehearsal.attempts import STAGES
 from tests.conftest import ROOT
@@ -404,15 +405,15 @@ CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("generators.md", lambda: f"each choice looks at {MOST_PAIRS:,} public pairs"),
     ("threat-model.md", lambda: f"have at most {DENSE_LIMIT:,} cells."),
     ("threat-model.md", lambda: f"**A column has at most {MAX_BINS:,} bins**"),
-    ("threat-model.md", lambda: f"at most {MAX_TABLES} columns, rules, generators or criteria, {MAX_CONFIGURATIONS:,} "
-     f"configurations and {MAX_SPEC_BYTES // 10**6} MB"),
+    ("threat-model.md", lambda: f"at most {MAX_COLUMNS:,} columns, {MAX_TABLES} rules, generators or criteria, "
+     f"{MAX_CONFIGURATIONS:,} configurations and {MAX_SPEC_BYTES // 10**6} MB"),
     ("threat-model.md", lambda: f"**The dry run has {ROWS:,} made-up rows.**"),
     ("threat-model.md", lambda: f"for {USUAL_ROWS:,} rows unless `--rows` says otherwise"),
     ("threat-model.md", lambda: f"**At most 2^{power(MOST_ROWS)} rows**, and "
      f"2^{power(JointTest.most_rows)} for MST, AIM and a joint test."),
     ("threat-model.md", lambda: f"`verify` reads folders of at most {MAX_BYTES // 10**9} GB."),
     ("drafting.md", lambda: f"its values are texts, {MAX_CODES:,} at most"),
-    ("drafting.md", lambda: f"A release has at most {MAX_TABLES} columns."),
+    ("drafting.md", lambda: f"A draft has at most {MOST_COLUMNS} columns, and a release {MAX_COLUMNS:,}."),
     ("drafting.md", lambda: f"or that costs more than epsilon {float(MOST_EPSILON):g} is left out"),
     ("bundle.md", lambda: f"the pairs with {MOST_CELLS} cells in all at most"),
     ("rehearsal.md", lambda: f"Every configuration gets {', '.join(map(str, STAGES[:6]))}, ... attempts"),

@@ -113,7 +113,7 @@ def desk(
 def init(request: DraftRequest) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
 
-    Never use a private file. Bounds, bins and categories come from the file and are published without protection. A release
+    Never use a private file. Bounds, bins and categories come from the file and are published without protection. A draft
     has at most 200 columns. Of a wider file, init drafts the columns with the strongest associations and lists them. It tries
     generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """

@@ -145,7 +145,7 @@ class MarginalsGenerator(MeasuringGenerator):
     counts: ClassVar[bool] = True
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     tables: Formula
-    only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
+    only_measured: str | None = Field(default=None, min_length=1, max_length=100_000)
     prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
     draw: Literal["evenly"] | None = None
@@ -381,7 +381,7 @@ class RareBinsGenerator(MarginalsGenerator):
         Example: `pairs = "agreements"`.
     """
 
-    rare_bins: str | None = Field(default=None, min_length=1, max_length=10_000)
+    rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)
     pairs: Literal["agreements"] | None = None
 
     @field_validator("rare_bins")
@@ -447,7 +447,7 @@ class Marginals(RareBinsGenerator):
         "measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches them."
     )
     family: Literal["marginals"] = "marginals"
-    sums: str | None = Field(default=None, min_length=1, max_length=10_000)
+    sums: str | None = Field(default=None, min_length=1, max_length=100_000)
     guarantee: ClassVar[Guaranteed] = "pure"
 
     @field_validator("sums")

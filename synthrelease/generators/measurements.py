@@ -421,7 +421,7 @@ def _measures(formula: str) -> str:
     return formula
 
 
-Formula = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_measures)]
+Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(_measures)]
 """The tables that a generator measures, at least one of them with a weight above 0."""
 
 

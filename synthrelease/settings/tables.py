@@ -339,12 +339,13 @@ class AttacksTable(SpecTable):
 
 
 MAX_TABLES = 200
-"""Columns, rules, generators, projections or criteria of one specification."""
-MOST_COLUMNS = f"at most {MAX_TABLES} columns, because noise and time grow with the pairs of columns"
+"""Rules, generators, projections or criteria of one specification."""
+MAX_COLUMNS = 1000
+MOST_COLUMNS = f"at most {MAX_COLUMNS} columns, because noise and time grow with the pairs of columns"
 
 
 def _not_too_many(columns: Any) -> Any:
-    if isinstance(columns, Mapping) and len(columns) > MAX_TABLES:
+    if isinstance(columns, Mapping) and len(columns) > MAX_COLUMNS:
         raise Unexpected(
             f"{MOST_COLUMNS}. Delete some tables [columns.NAME], or draft again with `init --only A,B,...` or "
             "`init --leave-out A,B,...`",
@@ -439,7 +440,7 @@ class ReleaseFile(SpecTable):
     description: str = ""
     acceptance: str
     input: InputTable = Field(default_factory=InputTable.model_construct)
-    columns: Annotated[dict[str, ColumnTable], BeforeValidator(_not_too_many)] = Field(min_length=1, max_length=MAX_TABLES)
+    columns: Annotated[dict[str, ColumnTable], BeforeValidator(_not_too_many)] = Field(min_length=1, max_length=MAX_COLUMNS)
     rules: list[RuleTable] = Field(default=[], max_length=MAX_TABLES)
     transformations: dict[str, list[str]] = Field(default_factory=dict)
     generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)

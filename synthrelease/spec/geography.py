@@ -15,7 +15,7 @@ from synthrelease.generators.measurements import AreaNoise, area_noise
 from synthrelease.settings.columns import ColumnTable, unlisted_label
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import YES, GeographyTable, MarksTable, labels_of
-from synthrelease.settings.tables import MAX_TABLES, MOST_COLUMNS, ReleaseFile
+from synthrelease.settings.tables import MAX_COLUMNS, MOST_COLUMNS, ReleaseFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +168,7 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
     """Add a problem for what is wrong with the columns of the groups, and with which of their categories are a mark."""
     if release.linked is not None:
         problems.add("marks", "no such table where a second file has members of a row", "both")
-    if len(release.columns) + len(table.groups) > MAX_TABLES:
+    if len(release.columns) + len(table.groups) > MAX_COLUMNS:
         actual = f"{len(release.columns)} and {len(table.groups)} of groups"
         problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", actual)
     members = dict.fromkeys(name for columns in table.groups.values() for name in columns)

@@ -11,7 +11,7 @@ from synthrelease.errors import listing
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import MembersTable
-from synthrelease.settings.tables import MAX_TABLES, MOST_COLUMNS, ReleaseFile
+from synthrelease.settings.tables import MAX_COLUMNS, MOST_COLUMNS, ReleaseFile
 from synthrelease.settings.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.spec.columns import ColumnError, build_column
 
@@ -52,7 +52,7 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
     """Add a problem for what is wrong with the columns and rules of members, before the wide record is made of them."""
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
-    if wide > MAX_TABLES:
+    if wide > MAX_COLUMNS:
         actual = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
         problems.add("members.most", f"{MOST_COLUMNS}, of a root and its members together", actual)
 

@@ -108,8 +108,8 @@ def test_a_huge_file_is_refused_before_it_is_read(specification: Path) -> None:
 
 def test_too_many_columns_are_refused_with_the_reason_and_what_to_do(tmp_path: Path) -> None:
     config = write_config(tmp_path)
-    more = "".join(f'[columns.c{place}]\nkind = "category"\ncategories = ["a"]\n\n' for place in range(500))
+    more = "".join(f'[columns.c{place}]\nkind = "category"\ncategories = ["a"]\n\n' for place in range(1000))
     config.write_text(config.read_text().replace("[columns.face]", f"{more}[columns.face]"))
-    expected = r"columns: expected at most 200 columns, because noise and time .* `init --only A,B,...` .*; found 502 columns"
+    expected = r"columns: expected at most 1000 columns, because noise and time .* `init --only A,B,...` .*; found 1002 columns"
     with pytest.raises(SpecError, match=expected):
         load_spec(config)

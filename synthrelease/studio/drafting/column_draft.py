@@ -364,7 +364,7 @@ def plain_name(source: str, used_names: Collection[str]) -> str:
 # Which columns of a public file are drafted: those that were asked for, and of very many those with the strongest associations.
 
 MOST_COLUMNS = MAX_TABLES
-"""Columns of a draft: as many as a release can have."""
+"""Columns of a draft: a rehearsal of more takes hours. A release can have more."""
 LOOKED_AT = 4_000
 """Rows by which columns are compared: Cramer's V of two columns is then known to about 0.02."""
 PARTNERS = 10
