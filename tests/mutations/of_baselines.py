@@ -58,8 +58,8 @@ OF_BASELINES = (
         name="swapping: the report shows the nominal epsilon",
         breaks="half of what stands beside a release",
         place="studio.baselines.swapping:swap_report",
-        old="{swapping.pairwise_epsilon(original):.2f}",
-        new="{swapping.nominal_epsilon(original):.2f}",
+        old="pairwise = swapping.pairwise_epsilon(original)",
+        new="pairwise = swapping.nominal_epsilon(original)",
         tests=(f"{SWAPPING}::test_a_report_puts_the_doubled_epsilon_first_and_names_what_is_exact",),
     ),
     Mutation(

@@ -93,8 +93,8 @@ OF_SCOUTS = (
         name="cap: a pure release beyond what the scout left",
         breaks="scout and release cost more than their cap",
         place="privacy.cap:Cap.alone",
-        old="self.epsilon - self.tests if self.pure else",
-        new="(self.epsilon - self.tests) / 2 if self.pure else",
+        old="self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)",
+        new="(self.epsilon - self.tests) / 2 if self.pure else epsilon_of(self.rho, self.gaussian_delta)",
         tests=(f"{CAP}::test_without_a_delta_epsilons_add_up_to_the_cap",),
     ),
     Mutation(

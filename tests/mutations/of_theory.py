@@ -453,8 +453,8 @@ OF_THE_THEORY = (
         name="maximum entropy: the weight of the prior ignored",
         breaks="a wrong public table outweighs the measurements",
         place="generators.maximum_entropy:_Dual.__init__",
-        old="weight / measured.n**2",
-        new="1 / measured.n**2",
+        old="ridges.append(table.variance().ravel()[possible] * (weight / measured.n**2))",
+        new="ridges.append(table.variance().ravel()[possible] * (1 / measured.n**2))",
         tests=(MINIMUM,),
     ),
     Mutation(
@@ -485,8 +485,15 @@ OF_THE_THEORY = (
         name="maximum entropy: a fit that did not converge is used",
         breaks="an unfinished model is used",
         place="generators.maximum_entropy:_Dual.solved",
-        old="self.converged(self(at)[1])",
-        new="self(at) is not None",
+        old="""
+if self.converged(self.latest):
+    _, beliefs = self.tree.calibrate(self.potentials(at))
+    return [np.exp(belief) for belief in beliefs]
+""",
+        new="""
+_, beliefs = self.tree.calibrate(self.potentials(at))
+return [np.exp(belief) for belief in beliefs]
+""",
         tests=(f"{ENTROPY}::test_a_fit_that_does_not_converge_rejects_the_round",),
     ),
     Mutation(

@@ -201,8 +201,9 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
         if not swapping.keeps(columns)
     }
     worst = max(errors, key=errors.__getitem__, default="")
+    pairwise = swapping.pairwise_epsilon(original)
     return (
-        f"no guarantee like a release's: epsilon {swapping.pairwise_epsilon(original):.2f} between the closest tables that "
+        f"no guarantee like a release's: epsilon {pairwise:.2f} between the closest tables that "
         f"agree on all that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; "
         f"largest stratum {swapping.largest_stratum(original)}, itself published)",
         *(f"published exactly: the table of {columns}" for columns in exact),
