@@ -66,7 +66,7 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
 
 def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
-    """Return what the page computes from, as JSON: the noisy tables on released bins, the columns, and the rows of the file.
+    """Return the data of the page as JSON: noisy tables on released bins, the columns, and the number of rows in the file.
 
     Parameters
     ----------
@@ -181,8 +181,7 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any
 
 
 def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
-    """Return how the variance of drawing the rows of the file compares with that of a simple random sample, for questions about
-    a column, and why there is no interval for a population."""
+    """Return the design effect for questions about a column, and why there is no interval for a population."""
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
     reasons = [*survey.reasons, *(["clusters"] if survey.groups else [])]  # the page does not compare groups of clusters
@@ -207,7 +206,7 @@ def _words(language: str) -> Mapping[str, str]:
 
 
 def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
-    """Return the page in a language. Its head allows the two scripts and the style in it, and nothing else."""
+    """Return the page in a language. Its head allows only the two scripts and the style it contains."""
     texts = document.card.texts(language) or CardTexts()
     titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
     script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")
@@ -234,7 +233,7 @@ def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], nam
 
 
 def json_in_page(contents: Mapping[str, Any]) -> str:
-    """Return JSON in which no sign ends the element that holds it."""
+    """Return JSON that contains no character sequence that ends its HTML element."""
     return json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

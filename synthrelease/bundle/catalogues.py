@@ -42,7 +42,7 @@ def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def turtle_bytes(jsonld: bytes) -> bytes:
-    """dcat.ttl, the same statements below a comment, by rdflib (the extra `catalogue`).
+    """Return dcat.ttl: the same statements in Turtle, below a comment; needs rdflib (the extra `catalogue`).
 
     Raises
     ------
@@ -62,7 +62,7 @@ def croissant_bytes(dataset: Dataset) -> bytes:
 
 
 def _citation(dataset: Dataset) -> str:
-    """A BibTeX entry, which is how the format wants to be cited."""
+    """Return a BibTeX entry for a dataset."""
     entries = {
         "title": f"{dataset.title}, version {dataset.card.version}",
         "author": f"{{{dataset.card.organisation}}}" if dataset.card.organisation else "",

@@ -238,13 +238,13 @@ WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("words
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Every file that a bundle can have, with what it is for."""
+    """Return every file that a bundle can have, with its purpose."""
     fixed, signed = ("release.json", canonical.NAME), (CHECKSUMS, SIGNATURE, PUBLIC_KEY)
     return [(name, describe_file(name)) for name in (*sorted(document.files), *fixed, *documents(document), *signed)]
 
 
 def describe_file(name: str) -> str:
-    """Return what a file is for, in a line."""
+    """Return the purpose of a file, in one line."""
     for page, words in (("README.", "this card as a page"), ("ask.", "the page that answers questions")):
         if name.startswith(page) and name not in WORDS["files"]:
             return f"{words}, in another language"

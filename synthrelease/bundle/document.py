@@ -154,12 +154,12 @@ def column_parts(transformation: Transformation) -> list[ColumnPart]:
 
 
 def parameters(criterion: Criterion) -> dict[str, Any]:
-    """Return what stands in the acceptance file about a criterion, beside name, kind, threshold and epsilon."""
+    """Return the settings of a criterion from the acceptance file, without name, kind, threshold and epsilon."""
     return criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:
-    """Return how rounds are repeated, what decides one, and how many configurations are drawn from."""
+    """Return how rounds are repeated, what decides a round, and how many configurations it draws from."""
     test, rule = spec.joint_test, spec.selection_rule
     return SelectionPart(
         configurations=len(spec.space),
@@ -216,15 +216,14 @@ def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
-    """A criterion with its figure, and what follows from the figure and its noise."""
+    """Return a criterion with its figure and the interval that follows from the figure and its noise."""
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
 
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """Return what the released figure says about the exact one; from the other fields of the criterion, from n, the number of
-    released
-    rows, and from `bounds` where measurements answer.
+    """Return the interval that a released figure gives for the exact figure. It depends on the other fields of the criterion,
+    on n (the number of released rows), and on `bounds` where measurements answer.
 
     A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
     None where there is no such estimate.
@@ -247,7 +246,7 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """The interval by the law of the noise of the figure itself, or of the noise that it shares with others."""
+    """Return the interval from the distribution of the figure's own noise, or of the noise it shares with others."""
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
         return one_noise_interval(value, part.noise, sensitivity=sensitivity, rows=n, best=best, worst=worst)
@@ -268,7 +267,7 @@ def own_version() -> str:
 
 
 def versions(spec: ReleaseSpec) -> dict[str, str]:
-    """Versions of Python and of the packages that a release rests on, with those of the libraries of its generators."""
+    """Return the versions of Python, of the packages that a release depends on, and of its generators' libraries."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
     installed = {"python": platform.python_version(), "synthrelease": own_version()}
     installed |= {"commit": commit()} if commit() else {}
@@ -277,8 +276,9 @@ def versions(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def writers(bundle: BundleTable) -> dict[str, str]:
-    """Versions of the packages that write the table and what the lists of [bundle] ask for, and the kind of processor: the
-    compressed bytes of Parquet depend on it."""
+    """Return the versions of the packages that write the table and the lists of [bundle], and the kind of processor: the
+    compressed bytes of Parquet depend on it.
+    """
     installed = {package: package_version(package) for package in ("pyarrow", *packages(bundle))}
     return installed | {"processor": processor()}
 
@@ -291,7 +291,7 @@ def processor() -> str:
 
 @cache
 def package_version(package: str) -> str:
-    """Return the version of a package as it is installed, which does not change while a process runs."""
+    """Return the installed version of a package; it does not change while the process runs."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -46,7 +46,8 @@ ESTIMATED_LEVEL = 0.95
 def estimates_part(
     document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
 ) -> EstimatesPart | None:
-    """Return what can be estimated; None where nothing can, because the search might have measured without end.
+    """Return the part of release.json on estimates; None where nothing is estimable, because the
+    search might have measured without end.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
-    """Return why the rows are no simple random sample of a population, by what release.json and specification.json declare."""
+    """Return why the rows are no simple random sample of a population, from release.json and specification.json."""
     columns = json.loads(specification).get("columns", {})
     return document.declared(design_weights=any(table.get("role") == WEIGHT for table in columns.values()))
 
@@ -152,7 +153,8 @@ CSV = f"{STEM}.csv"
 
 
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
-    """The lines, computed from measurements.json alone; none where nothing can be told. Of a release of 1.0.0 as it wrote them.
+    """Return the lines of estimates, computed from measurements.json alone; empty where nothing is estimable. For a release of
+    version 1.0.0, return the lines as that version wrote them.
 
     Raises
     ------
@@ -167,7 +169,9 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
-    """The files by name; none where nothing can be told. As for `with_estimates`, nothing here may stop a paid release."""
+    """Return the files with estimates, by name; empty where nothing is estimable. As in `with_estimates`, no error may stop a
+    release whose budget is spent.
+    """
     try:
         lines = [] if measured is None or document.estimates is None else list_of(document, measured)
         rounded = read_lines(as_csv(lines)) if lines else []
@@ -177,7 +181,7 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """The document with the checksums of these files, and with what the counts in estimates.csv may be off by."""
+    """Return the document with the checksums of these files and the possible errors of the counts in estimates.csv."""
     part = document.estimates
     if part is None or CSV not in files:
         return document

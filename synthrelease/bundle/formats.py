@@ -132,7 +132,7 @@ def _cut(name: str, package: Package, reserve: int = 0) -> str:
 
 
 def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
-    """Return what the packages that were chosen will call otherwise, a line for each package."""
+    """Return which names the chosen packages must change, a line for each package."""
     lines = []
     for package in (package for name, package in PACKAGES.items() if name in chosen):
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
@@ -177,18 +177,18 @@ def variables(document: ReleaseDocument, package: Package, file: TableFile) -> t
 
 
 def key_name(key: str, package: Package) -> str:
-    """Return what the key of a table is called in the package."""
+    """Return the name that the key of a table has in a package."""
     return renamed([key], package)[key]
 
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:
-    """Return the labels of the columns without bins: the weight, and the one that says that the table is synthetic."""
+    """Return the labels of the columns without bins: the weight, and the column that marks the table as synthetic."""
     labels = {WEIGHT: "For how many a row stands"} if document.weighted else {}
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 
 
 def cut_label(text: str, package: Package, limit: int) -> str:
-    """Return a label as far as the package can hold it, with "..." at its end where it was longer."""
+    """Return a label, cut to the length a package can hold and ended with "..." where it was longer."""
     text = " ".join(text.split())
     if package.length(text) <= limit:
         return text
@@ -305,13 +305,13 @@ def _timeless_sav(content: bytes) -> bytes:
 
 
 def _library(package: Package) -> Any:
-    """pyreadstat. Raises InputError where it, or pandas, whose frames it writes, is missing."""
+    """Return pyreadstat. Raises InputError where pyreadstat or pandas (it writes pandas frames) is missing."""
     library("pandas", "pandas", f".{package.ending} files, as [bundle] formats asks", "formats")
     return library("pyreadstat", "pyreadstat", f".{package.ending} files, as [bundle] formats asks", "formats")
 
 
 def _written(package: Package, frame: Any, **settings: Any) -> bytes:
-    """Return what pyreadstat writes, by way of a folder that its owner alone can read."""
+    """Return the bytes that pyreadstat writes. It writes to a temporary folder that only its owner can read."""
     pyreadstat = _library(package)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
     with tempfile.TemporaryDirectory() as folder:

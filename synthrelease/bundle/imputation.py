@@ -25,7 +25,7 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return what release.json says of the copies, and the file with them; where they cannot be made, the reason.
+    """Return the part of release.json on the copies, and their file; where they cannot be made, the reason.
 
     Notes
     -----
@@ -57,7 +57,7 @@ def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
 def files_anew(
     part: ImputationPart, files: Mapping[str, bytes], old_bundle: BundleTable, new_bundle: BundleTable
 ) -> dict[str, bytes]:
-    """Return the file under another name, or with or without the column that says that it is synthetic."""
+    """Return the file of the copies under another name, or with or without the column that marks it as synthetic."""
     if part.file(old_bundle) not in files:
         return {}
     content = files[part.file(old_bundle)]
@@ -65,7 +65,7 @@ def files_anew(
 
 
 def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
-    """Return how to use the copies, and what they assume; or why there are none."""
+    """Explain how to use the copies and what they assume, or why there are none."""
     return paragraphs_of("copies", part, part.file(bundle), f"{bundle.stem}.csv")
 
 
@@ -88,7 +88,7 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
 
 
 def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
-    """Return the file with or without the column that says that it is synthetic.
+    """Return the file with or without the column that marks it as synthetic.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def _largest(released: int, limit: int | None, decay: float, tail: float) -> int
 
 
 def cumulative(z: int, decay: float) -> float:
-    """Pr[noise <= z] for noise with Pr[z] proportional to decay^|z|."""
+    """Return Pr[noise <= z] for noise with Pr[z] proportional to decay^|z|."""
     return 1 - decay ** (z + 1) / (1 + decay) if z >= 0 else decay**-z / (1 + decay)
 
 
@@ -131,7 +131,7 @@ def cumulative(z: int, decay: float) -> float:
 
 
 def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: Plausibility | None = None) -> PublicFacts:
-    """Return what release.json says, with the released table and the rules for private rows where they are asked for.
+    """Return the public facts in release.json; with the released table and the rules for private rows where they are given.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """The document with the limits for the file beside those for the drawn rows, where rows were drawn."""
+    """Return the document with limits for the file beside the limits for the drawn rows, where rows were drawn."""
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
     return document.model_copy(update={"criteria": criteria})
@@ -183,7 +183,7 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """Return by how much a share in the table may differ from that of the file, at most; None when no criterion says.
+    """Return the largest possible difference between a share in the table and in the file; None when no criterion bounds it.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return of how many columns a combination may be for the band to hold; None when it holds for any."""
+    """Return the largest number of columns in a combination for which the band holds; None when it holds for any number."""
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
     return largest if largest < len(document.columns) else None
@@ -221,7 +221,7 @@ def rows_were_drawn(document: ReleaseDocument) -> bool:
 
 
 def kept_rows(document: ReleaseDocument) -> KeptRows:
-    """Return what is published about the rows of the file that the rules keep."""
+    """Return what is published about the number of rows in the file that satisfy the rules."""
     return KeptRows.of(document)
 
 

@@ -52,7 +52,7 @@ def yaml_bytes(tables: dict[str, Any]) -> bytes:
 
 
 def citation_bytes(dataset: Dataset) -> bytes:
-    """Return CITATION.cff, with what the publisher has stated."""
+    """Return CITATION.cff, with the details that the publisher states."""
     author = {"name": dataset.card.organisation or "The publisher of this release", **dataset.reached("email", "website")}
     tables: dict[str, Any] = {
         "cff-version": "1.2.0",
@@ -116,7 +116,7 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def _filled(value: Any, values: dict[str, Any]) -> Any:
-    """Fill in each text of a table: it is a template of its own, in which a line end is a space."""
+    """Fill in each text of a table: each text is a template, in which a line end is a space."""
     if isinstance(value, dict):
         return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
@@ -131,6 +131,6 @@ def _text_template(text: str) -> Template:
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
-    """A charge and its parts, each a line."""
+    """Return a charge and its parts, one line each."""
     line = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
     return "\n".join([line, *(_tree(part, depth + 1) for part in node.parts)])

@@ -17,7 +17,7 @@ from synthrelease.published.models import GroupPart, ModelPart, ModelsPart, Shar
 
 
 def models_part(measured: Measured, noisy: NoisyModels, transformation: Transformation) -> ModelsPart:
-    """Return what was measured, without answers; `transformation` leads to the released bins."""
+    """Return the noisy sums of the named models without answers; `transformation` leads to the released bins."""
     noises = [
         SharedNoisePart(epsilon=str(epsilon), scale=number(float(STEPS / epsilon)), size=len(block))
         for block, epsilon in measured.blocks

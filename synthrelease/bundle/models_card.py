@@ -11,7 +11,7 @@ from synthrelease.published.models import ModelsPart, ModelTermPart
 
 
 def sentences(part: ModelsPart) -> tuple[str, ...]:
-    """Return what the card says of all of them."""
+    """Return the sentences of the card about all named models."""
     return (
         "These questions were measured on purpose, after acceptance, for epsilon "
         f"{decimal_text(Fraction(part.epsilon))} in all. Their answers do not come from the released rows.",

@@ -130,7 +130,7 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return the parts that say what the specification holds, and what follows from it and the rest of the document."""
+    """Return the document parts that follow from the specification and the rest of the document alone."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -150,8 +150,9 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
 
 
 def _population(population: PopulationTable, document: ReleaseDocument, rows: int) -> PopulationPart:
-    """Return what a member of the population is promised, where the file is a sample with a public number of rows (theory 11.3,
-    amplification by a subset)."""
+    """Return the guarantee for a member of the population, where the file is a sample with a public number of rows (theory
+    11.3, amplification by a subset).
+    """
     guarantee = document.guarantee.guarantee()
     loss = of_the_population(Loss(guarantee.epsilon, guarantee.delta), rows, population.size)
     return PopulationPart(
@@ -200,7 +201,7 @@ class CardSection:
 
 
 def statements(document: ReleaseDocument) -> list[CardStatement]:
-    """Return what options say beside the guarantee."""
+    """Return the statements of options that stand beside the guarantee."""
     listed = []
     if document.members is not None:
         listed.append(CardStatement(heading="With all its members", text=said("protected_members")))
@@ -216,7 +217,7 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
-    """Return what readers of every figure must know where figures are not about all rows; empty where they are."""
+    """Return a warning for readers of every figure, where figures are not about all rows; empty where they are."""
     texts, in_file = list[str](), document.domain.file_rows
     if document.partition is not None:
         texts += paragraphs_of("pieces", document.partition)
@@ -271,7 +272,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:
-    """Return the rules that the card lists: those that no section of an option tells, which names all areas or marks."""
+    """Return the rules that the card lists; without those of areas and indicators, which another section describes."""
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
     counted = [] if marks is None else [f"!= {group.column}" for group in marks.groups]
@@ -293,7 +294,7 @@ class Outcome:
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:
-    """Return what the command says of options after a release is written: of weights their range, or why there are none."""
+    """Return the messages about options after a release is written: for weights their range, or why there are none."""
     part = document.calibration
     if part is None:
         return []
@@ -310,7 +311,7 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return what release.json says of the weights, and the weight of a row of each cell.
+    """Return the part of release.json on weights, and the weight of a row of each cell.
 
     A table that cannot have the totals stays without weights: it has met all criteria and is paid for.
     """

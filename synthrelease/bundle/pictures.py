@@ -90,13 +90,13 @@ def shortened(text: str, characters: int) -> str:
 
 
 def shade(share: float) -> str:
-    """A colour between SOFT (0) and DARKEST (1)."""
+    """Return a colour between SOFT (share 0) and DARKEST (share 1)."""
     share = min(max(share, 0.0), 1.0)
     return "#" + "".join([f"{round(low + (high - low) * share):02x}" for low, high in _SHADES])
 
 
 def _n(value: float) -> str:
-    """A coordinate, to a tenth."""
+    """Return a coordinate, rounded to a tenth."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -282,7 +282,9 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 
 
 def charge_picture(root: ChargePart) -> Markup:
-    """The charge tree: every node below what it is a part of, with its epsilon and how it follows from its parts."""
+    """Return a picture of the charge tree: every node below its parent, with its epsilon and the rule by which it follows from
+    its parts.
+    """
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
     description = f"Privacy charges, each node followed by its parts. {tree}."
@@ -316,5 +318,5 @@ def _rows(
 
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
-    """The one picture of the public part: two registers that differ in one record could have led to the same release."""
+    """Return the picture of the public part: two registers that differ in one record could have led to the same release."""
     return _drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=wrapped, coordinate=_n)

@@ -102,7 +102,7 @@ def _noisy(criterion: Criterion) -> bool:
 
 
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
-    """Placeholders for estimates of the questions that it is meant to answer."""
+    """Return placeholder estimates of the questions that a release is meant to answer."""
     placeholder = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
     return EstimatesPart(
         level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=[placeholder] * len(spec.questions)
@@ -113,7 +113,7 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
-    """Return whether the release was made from this specification, or from configurations of it that were on a shortlist."""
+    """Return whether a release was made from this specification, or from configurations of it on a shortlist."""
     published = files.get(canonical.NAME, b"")
     try:
         return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)
@@ -219,7 +219,9 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """The stated number of rows; or what a file of so many bytes can hold; or, of a database, what is usual."""
+    """Return an upper limit for the rows: the stated number, the number a file of this size can hold, or for a database a usual
+    number.
+    """
     if spec.rows.stated is not None:
         return spec.rows.stated
     try:
@@ -246,7 +248,7 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Bytes of the noisy tables that are published, where that is told beforehand, and of what is estimated from them."""
+    """Return the bytes of the published noisy tables and of their estimates, where they can be computed beforehand."""
     if not spec.publish_measurements:
         return 0
     layout = spec.space.common.layout if spec.shared_measurements else spec.schema.layout

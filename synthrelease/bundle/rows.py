@@ -179,7 +179,7 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Return the tables that one model can hold: those with most columns of the condition first, then those in their order."""
+    """Return the tables that fit into one model: those with most columns of the condition first, then in their order."""
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
     for table in sorted(tables, key=lambda table: -len(set(columns) & set(table.columns))):

@@ -30,7 +30,7 @@ def scripts(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _script(name: str, document: ReleaseDocument, **values: Any) -> str:
-    """A script from the template of its name, without the empty lines that tags leave."""
+    """Return a script from the template of its name, without the empty lines that tags leave."""
     title, template = labelled_title(document), environment().get_template(name)
     text = template.render(document=document, title=title, notice=NOTICE, weight=WEIGHT, **values)
     return re.sub(r"\n{2,}", "\n", text).strip() + "\n"

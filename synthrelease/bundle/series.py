@@ -17,7 +17,7 @@ from synthrelease.spec.series import Series, promise_text
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Return what each release cost, and the sum."""
+    """Return the cost of each release of the series, and their sum."""
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -59,7 +59,7 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
 
 
 def sentences(part: SeriesPart, document: ReleaseDocument) -> tuple[str, ...]:
-    """Return which releases belong together, what they cost a person, and what changed since the year before."""
+    """Return which releases form the series, what they cost a person, and what changed since the previous year."""
     return (*_of_the_series(part), *_changes(part, document))
 
 
@@ -69,7 +69,7 @@ def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Return which releases belong together, which year of a plan this is, and what all of them cost a person."""
+    """Return which releases form the series, the year of the plan, and what all of them cost a person."""
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)
@@ -79,7 +79,7 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
-    """Return what changed since the last earlier year that is named, by what both releases state."""
+    """Return the changes since the last earlier year that is named, from what both releases state."""
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
         return []

@@ -40,7 +40,7 @@ _SIGNS = re.compile(r"[`$\"\\\n]")
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the sheet by its name, where the folder has estimates.csv. It depends on release.json alone.
+    """Return the sheet of questions by its name, where the folder has estimates.csv. It depends on release.json alone.
 
     Its questions are about a column, about a pair of columns that was measured together, and about a mean within groups.
     """
@@ -86,13 +86,13 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _sheet(name: str, **values: Any) -> dict[str, bytes]:
-    """A sheet by its name, from the template of this name: one empty line between two blocks."""
+    """Return a sheet from the template of its name, with one empty line between blocks."""
     text = environment().get_template(name).render(values)
     return {name: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
 
 
 def worksheet(spec: ReleaseSpec, rows: int) -> str:
-    """Return a page to print for a meeting with stakeholders: what was drafted, and room for what they decide.
+    """Return a page to print for a meeting with stakeholders: the draft, and space for their decisions.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _has_numbers(column: PublishedColumn) -> bool:
 
 
 def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
-    """Return whether Stata takes the names of these columns, and the labels of those, for what they are."""
+    """Return whether Stata can use the column names, and the label names, without change."""
     names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
@@ -158,7 +158,7 @@ AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about t
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """The sheet by its name; none of a release from before there was one. It depends on release.json alone."""
+    """Return the sheet to sign by its name; empty for a release from before it existed. It depends on release.json alone."""
     if document.format == BEFORE:
         return {}
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
@@ -187,7 +187,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return what is claimed, in one sentence."""
+    """Return the claim of the release in one sentence."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -217,7 +217,7 @@ def claim(document: ReleaseDocument) -> str:
 
 
 def stated(node: ChargePart) -> str:
-    """Return what a node of the charge tree costs, as `plan` prints it."""
+    """Return the cost of a node of the charge tree, as `plan` prints it."""
     delta = "" if node.delta_exact == "0" else f", delta {float(Fraction(node.delta_exact)):.3g}"
     return numbers.cost(node).removeprefix("epsilon ") + delta
 

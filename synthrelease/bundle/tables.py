@@ -30,7 +30,7 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The released table, for what is made of it.
+    """The released table, in the form that the files are made from.
 
     Attributes
     ----------
@@ -69,7 +69,9 @@ class RowsOfFile:
 
 
 def files_of_rows(table: ReleasedTable) -> tuple[RowsOfFile, ...]:
-    """Return the file of a table; or the file of roots and the file of members, those of a root one after the other."""
+    """Return the file of a table; or the file of roots, and the file of members in which the members of a root follow each
+    other.
+    """
     if (linked := table.linked) is None:
         return (RowsOfFile(table.shape, _rows(table)),)
     of_roots, of_members, size = shape_of_roots(table.shape), shape_of_members(table.shape), table.names.index(linked.size)
@@ -176,7 +178,7 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
 
 
 def _taken(sink: io.BytesIO) -> bytes:
-    """Return what was written to it since the last time."""
+    """Return the bytes written to the sink since the last call."""
     content = sink.getvalue()
     sink.seek(0)
     sink.truncate()
@@ -184,7 +186,7 @@ def _taken(sink: io.BytesIO) -> bytes:
 
 
 def _numbers(values: np.ndarray, kind: Any) -> Any:
-    """An Arrow array of these numbers, none missing, over their own memory. `pa.array` would import pandas for it."""
+    """Return an Arrow array over the memory of these numbers, none missing; `pa.array` would import pandas."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

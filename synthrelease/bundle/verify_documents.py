@@ -39,7 +39,7 @@ _DOCUMENTS_SHOWN = 60
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Compare every document with what release.json and the table give, byte for byte; missing ones are named before."""
+    """Compare every document byte for byte with the one that release.json and the table give; missing files are named before."""
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
     unsorted = other_rows(document, table, files, "csv")
@@ -68,7 +68,7 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 
 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
-    """Return the CSV or Parquet files that are not what is written of the table.
+    """Return the CSV or Parquet files that differ from what this version writes for the table.
 
     Rows alone do not tell: between and in pages of Parquet there is room that no reader looks at.
     """
@@ -76,7 +76,7 @@ def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, en
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Return what is said where the bytes of Parquet cannot be compared, because this machine would write others."""
+    """Return a message where Parquet bytes cannot be compared, because this machine would write other bytes."""
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
@@ -90,7 +90,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Return where two texts differ first, with what stands there in each."""
+    """Return the place of the first difference between two texts, with what each has there."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -111,7 +111,7 @@ _ESTIMATES_RELATIVE = 1e-4
 
 
 def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Every estimate and interval is what follows from the published noisy tables."""
+    """Check that every estimate and interval follows from the published noisy tables."""
     part = document.estimates
     answered = 0 if part is None else sum(intended is not None for intended in part.intended)
     problems = [f"estimates: {problem}" for problem in _estimate_problems(document, part, files)]
@@ -123,7 +123,7 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Every answer of a named model, with its intervals, is what follows from the published sums."""
+    """Check that every answer and interval of a named model follows from the published sums."""
     part, measured = document.models, files.get(measurements.NAME)
     problems = []
     if part is not None:
@@ -140,7 +140,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield what version 1.0.0 did not state of estimates, so that nobody misses it, a sentence each."""
+    """Yield what version 1.0.0 did not state about estimates, one sentence each."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is not there: documents of version {document.written_by} may have none."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -158,7 +158,7 @@ def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield what of estimates.csv does not follow from measurements.json, and of the same table in further formats."""
+    """Yield lines of estimates.csv that do not follow from measurements.json; also for the table in other formats."""
     try:
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
@@ -183,7 +183,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
 
 
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
-    """Return whether what a release states is what was computed again.
+    """Return whether a stated value equals the value that was computed again.
 
     Numbers may differ by so much from one machine to another, by a part of the width of their interval where they have one. The
     same numbers are missing, and everything else is equal.

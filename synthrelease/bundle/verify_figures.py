@@ -49,7 +49,7 @@ _RELATIVE = 1e-9
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """Yield what is wrong with the bounds, a sentence each.
+    """Yield the problems with the bounds, one sentence each.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
 
 
 def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
-    """The measurements on the released bins. Raises Unexpected for anything that is not as it was written."""
+    """Return the measurements on the released bins. Raises Unexpected for a wrong format."""
     labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
     tables, sums, read = [], [], read_measurements(content, unknown="forbid")
     for part_of_sum in read.sums or []:
@@ -117,8 +117,9 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Return which tables, at which epsilon, follows from the configuration and the charges; a noisy count follows from
-    nothing."""
+    """Check that the measured tables and their epsilons follow from the configuration and the charges. Nothing determines a
+    noisy count.
+    """
     try:
         read = read_measurements(files.get(NAME, b""), unknown="forbid")
     except Unexpected as error:
@@ -174,7 +175,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Columns of every table, and what it costs."""
+    """Return the columns of every table, and its cost."""
     generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
@@ -196,7 +197,7 @@ def _expected_sums(
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
-    """The one that measured, and its budget; None where none did."""
+    """Return the generator that measured and its budget; None where none did."""
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
     charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
@@ -232,7 +233,8 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """A table counts all rows once, so its numbers add up to them but for their noise; so two tables agree, too.
+    """Return a problem where a table's total differs from the number of rows by more than its noise, since a table counts each
+    row once; for any two tables likewise.
 
     The limit is exceeded with a probability of 1e-15: sums of k Laplace draws of scale b have a moment generating function
     of at most exp(2 k (b t)^2) for b t up to sqrt(1/2), and normal ones a smaller one. In a million rounds of a search, that
@@ -283,7 +285,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield what an older version did not state of figures, so that nobody misses it, a sentence each."""
+    """Yield what an older version did not state about figures, one sentence each."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
@@ -312,7 +314,7 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
 
 
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
-    """A figure is as far from what an exact one can be as its noise can reach, and no farther.
+    """Yield a problem for a figure that lies farther outside the range of exact figures than its noise can reach.
 
     Laplace noise is beyond 25 of its standard deviations with a probability of 4.5e-16 (noise that figures share, less
     often): in a million rounds of a search, below 1e-9. Nothing is added to the distance of a noisy line, which is within
@@ -330,7 +332,7 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield which figures share one noise is a function of their epsilons, and each of them says how many and what it cost.
+    """Yield a problem where a shared noise does not follow from the epsilons of its figures, or states a wrong number or cost.
 
     In bundles of versions before 1.0.0 none may do so, and none does where a law of rounds is accounted as a curve.
     """

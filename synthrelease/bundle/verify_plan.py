@@ -35,7 +35,9 @@ from synthrelease.spec.shortlist import configuration_of
 
 
 def configuration(document: ReleaseDocument) -> Check:
-    """Generator, projection and criteria pass the validation of their classes, and the released bins are the drawn ones."""
+    """Check that the classes of generator, projection and criteria accept their settings, and that the released bins are the
+    drawn ones.
+    """
     problems = [*_parts(document)]
     for criterion in document.criteria:
         problems += [f"criterion {criterion.name!r}: {problem}" for problem in _criterion(criterion)]
@@ -124,7 +126,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 
 
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
-    """Yield what release.json says of options otherwise than the specification, which need not have those of words alone."""
+    """Yield options for which release.json and the specification differ; the specification may lack those that are words alone."""
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
         if name not in parts or (name not in options and name not in WORDS):

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Return what is committed to. Reads no data; of the ledger its name and head alone.
+    """Return the content of a commitment. Reads no data, and of the ledger only its name and head.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _promised_count(release: Release) -> int:
 
 
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """The released rows in every format that was asked for, each as pieces that are made when they are asked for."""
+    """Return the released rows in every requested format, each as pieces that are made when they are needed."""
     plain = (row_files(document, table, ending) for ending in ("csv", "parquet"))
     return {**next(plain), **next(plain), **statistical_files(document, table)}
 
@@ -239,7 +239,7 @@ def signing_key(path: Path | None, password_file: Path | None) -> Ed25519Private
 
 
 def read_password(path: Path | None) -> bytes | None:
-    """The first line of a file. Raises InputError when it holds none."""
+    """Return the first line of a file. Raises InputError when the file is empty."""
     if path is None:
         return None
     problem, content = "", b""
@@ -283,7 +283,7 @@ MAX_NAME = 200
 
 
 def check_free(folder: str | Path) -> Path:
-    """The folder's path, when nothing is there and its parent can be written to.
+    """Return the folder's path. Raises OutputError if something is there or its parent cannot be written to.
 
     Raises
     ------
@@ -308,7 +308,7 @@ def check_free_name(path: Path, kind: str) -> Path:
 
 @contextmanager
 def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
-    """The private folder in which what gets the name `path` is put together. It is gone at the end, however that comes.
+    """Make the private folder in which the content of `path` is put together. It is removed at the end, also after an error.
 
     Raises
     ------
@@ -357,7 +357,9 @@ def _take(path: Path) -> tuple[Path, int | None]:
 
 
 def _remove_dead(workspace: Path) -> bool:
-    """Return whether a folder of a dead run was removed, or is gone; False where its run may live, or it is no such folder."""
+    """Return whether a folder left by a dead run was removed or is gone; False where its run may be alive, or the folder is no
+    such folder.
+    """
     lock, sure = _lock(workspace)
     try:
         if not sure:
@@ -377,7 +379,7 @@ def _remove_dead(workspace: Path) -> bool:
 
 
 def _lock(workspace: Path) -> tuple[int | None, bool]:
-    """(The lock of a folder, whether it is sure who holds it). None and sure: another run does, or the folder is gone."""
+    """Return (the lock of a folder, whether its holder is known). None and True: another run holds it, or the folder is gone."""
     if _fcntl is None:
         return None, False
     try:
@@ -404,7 +406,7 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _mark() -> str:
-    """Return what a folder of this program and this machine holds."""
+    """Return the content of the mark that identifies folders of this program and this machine."""
     return f"synthrelease on {platform.node()}\n"
 
 
@@ -506,7 +508,7 @@ class NewFolder:
 
 @contextmanager
 def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
-    """Put files together beside `folder` and give them its name at the end: it is there as a whole or not at all.
+    """Put files together beside `folder`, then rename them to it in one step: it exists complete or not at all.
 
     Parameters
     ----------
@@ -530,7 +532,7 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
 
 @contextmanager
 def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: Callable[[str | None], str]) -> Iterator[Path]:
-    """Yield a temporary path that gets the name `path`, without a time, when everything is there.
+    """Yield a temporary path that is renamed to `path` in one step once it is complete.
 
     Parameters
     ----------
@@ -585,7 +587,7 @@ _MODE = 0o100600 << 16
 
 
 def check_archive(path: str | Path, folder: str | Path) -> Path:
-    """The archive's path, when nothing is there and it can be written. Raises OutputError otherwise, while nothing is spent."""
+    """Return the archive's path. Raises OutputError if something is there or it cannot be written; nothing has been spent then."""
     path, folder = Path(path), Path(folder)
     if path.suffix != ".zip":
         raise OutputError(f"{path}: expected the name of an archive that ends with .zip, found another.")

@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _what_was_read() -> str:
-    """Say what a user should know of a failure that nobody foresaw."""
+    """Return whether an unexpected failure may have spent privacy budget, in words."""
     if _READING.isdisjoint(sys.argv[1:2]):
         return "This command reads no private data: nothing was spent. Please report it, with the command."
     return (

@@ -67,7 +67,7 @@ GROUPS = {"ledger": "The privacy budget of a dataset across releases."}
 
 
 class QuietCommand(TyperCommand):
-    """A command. A path that looks like a connection string is refused before anything makes a message of it."""
+    """A command that refuses a path that looks like a connection string before any message can quote it."""
 
     def invoke(self, ctx: Any) -> Any:
         """Invoke the command as the library does. Raises InputError for such a path."""
@@ -99,7 +99,7 @@ class LazyGroup(TyperGroup):
 
 
 class _Built(Kinds[Any]):
-    """Commands, each loaded and built when it is asked for."""
+    """A group of commands. Each command is loaded and built when it is first used."""
 
     def __init__(self, functions: Mapping[str, str | Mapping[str, str]]) -> None:
         self._groups = {name: inner for name, inner in functions.items() if isinstance(inner, Mapping)}
@@ -147,7 +147,7 @@ def built(name: str, function: Callable[..., None]) -> Any:
 
 
 def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
-    """Return the parameter as the library reads it: a text for names with commas, a list for several values."""
+    """Return the parameter as the library reads it: names with commas as one text, repeated values as a list."""
     default: Any = parameter.default
     if option.comma:
         kind, default = str | None, None
@@ -185,7 +185,7 @@ def _unquoted() -> Iterator[None]:
 
 
 def be_quiet() -> None:
-    """Set all this up, for this process and those that it starts."""
+    """Protect this process and its children (`privacy.protection`) until the process ends."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -187,7 +187,7 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
 
 
 def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
-    """Yield a table of the columns of the file, and one of those of its members, each with its draft or why it has none."""
+    """Yield a table of the file's columns and a table of the members' columns: the draft of each, or why it has none."""
     from rich.table import Table
 
     tables = [(f"Draft from {draft.source}, {draft.n_rows} rows", draft.columns, draft.left_out)]

@@ -30,7 +30,7 @@ INDENT = 2
 
 @dataclass(frozen=True)
 class Copied:
-    """A path or a command, which is printed on one line however long: a reader copies it."""
+    """A path or a command that is printed on one line, however long, so that a reader can copy it."""
 
     text: str
 
@@ -113,7 +113,7 @@ def budget_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
-    """Say what epsilon means: how much more likely a result can become, and how often a guess is right that was even before."""
+    """Explain epsilon: how much more likely a result can become, and how often a guess with even odds can be right."""
     from synthrelease.bundle.card.numbers import without_exponent, worst_factor
     from synthrelease.bundle.card.sections import right_guess
 

@@ -147,7 +147,7 @@ def _print_sensitivities(result: AuditResult) -> None:
 
 
 def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
-    """Say of a release whether its bounds hold, and compare the noise of its figures with what they and epsilon ask for."""
+    """Print whether the bounds of a release hold, and compare the noise of its figures with their budgets."""
     from synthrelease.bundle.sheets import laplace_noise
 
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
@@ -168,7 +168,7 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """Print the largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
+    """Print the largest privacy loss that was demonstrated beside the claim, and the parts due to noise and to choices."""
     from synthrelease.studio.audit.losses import installed
 
     honest, faulty = ([loss for loss in losses if loss.case.faulty is fault] for fault in (False, True))
@@ -244,7 +244,7 @@ def bound(
 
 
 def _estimated(release: PublishedRelease, question: QuestionTable, confidence: float) -> Estimate | None:
-    """Estimate the question of `bound`; None if no noisy table answers it."""
+    """Estimate the question that `bound` got; return None if no noisy table answers it."""
     from synthrelease.answers.stated import in_words
 
     words = in_words(question)
@@ -259,7 +259,7 @@ def _estimated(release: PublishedRelease, question: QuestionTable, confidence: f
 
 
 def _intended(folder: Path, as_json: bool) -> None:
-    """Print what is stated about every question of the release's own list."""
+    """Print what the release states about each question of its own list."""
     from synthrelease.answers.stated import question, verdict
     from synthrelease.published import load
 
@@ -340,7 +340,7 @@ def verify(
 
 
 def _print_verified(report: Report, folder: Path, what: str) -> None:
-    """Print the checks, and what nobody can check. Raises VerificationFailed where something is wrong, or unknown here."""
+    """Print the checks and what cannot be checked. Raises VerificationFailed if a check failed or this version cannot make it."""
     print_report(report)
     if report.unknown:
         raise VerificationFailed(
@@ -421,7 +421,7 @@ def card(
 
 
 def print_outcomes(folder: Path) -> None:
-    """Print what became of options in a release that was written."""
+    """Print the result of each option of a release that was written."""
     from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 
@@ -446,9 +446,7 @@ def printable(text: str) -> str:
 
 
 def warn_of_gaps(spec: Any) -> None:
-    """Say what the data card will lack, and what further files will call otherwise; both can be changed later, with
-    `card --bundle`.
-    """
+    """List what the data card will lack and what further files will rename; `card --bundle` can change both later."""
     if spec.bundle.chosen:
         from synthrelease.bundle.formats import renamings
 

@@ -89,7 +89,7 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
 
 
 def _shown(cell: str, *, of_criterion: bool) -> Text:
-    """Return a cell, red where nothing is promised, or where a share of a threshold is more than it allows."""
+    """Return a table cell, in red if nothing is promised or if a share of a threshold exceeds its limit."""
     from rich.text import Text
 
     missed = of_criterion and cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
@@ -125,7 +125,7 @@ def rehearse(request: RehearsalRequest) -> None:
 
 
 def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
-    """Show for each intended question what sampling, missing answers and the noise each add to its error."""
+    """Print, for each intended question, the errors due to sampling, missing answers and noise."""
     from rich.table import Table
 
     from synthrelease.studio.rehearsal.expected_noise import REPLICATES, survey_errors
@@ -181,7 +181,7 @@ def simulate(
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
-    """Return whether nothing is left to do; a folder whose proposal was adopted is of the configuration as it was."""
+    """Return whether the proposal in this folder was already adopted and nothing is left to do."""
     from synthrelease.errors import InputError
     from synthrelease.studio.drafting.edits import adopted_before
 
@@ -199,7 +199,7 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
 
 
 def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
-    """Write the proposal into the configuration and say what changed; or say why not."""
+    """Write the proposal into the configuration and print what changed, or print why nothing was adopted."""
     from synthrelease.studio.drafting.edits import adopt, why_not
     from synthrelease.studio.rehearsal.words import nothing_words
 
@@ -217,7 +217,7 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """Return what `release` will say of the shortlist of a rehearsal."""
+    """Return what `release` will print about the shortlist of a rehearsal."""
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 

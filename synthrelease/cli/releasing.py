@@ -218,7 +218,7 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """Print what the records of each piece have paid, and what is compared with the limit."""
+    """Print what the records of each piece have paid, and which amount counts against the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
@@ -262,7 +262,7 @@ def release(request: ReleaseRequest) -> None:
 
 
 def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, question: str | None = None) -> None:
-    """Release what was asked for, and print what happens on the way and what came of it.
+    """Release what the request describes; print the progress and the result.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
-    """Return what prints on the way; made here, so that a command that does not release loads nothing for it."""
+    """Return the progress printer; it is made here so that other commands need not load its libraries."""
     from synthrelease import publish as room
 
     class Quiet(room.Listener):
@@ -351,7 +351,7 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 
 def five_years(folder: Path, jobs: int) -> None:
-    """Do what a steward does for a series: the promise first, then year after year, then what changed."""
+    """Run a series of five years as a steward would: the promise first, then each year, then the changes."""
     simulate = _script("years")
     facts, changes = simulate["read_facts"]()
     years = [changes["first"] + number for number in range(len(changes["births_per_1000"]))]
@@ -382,7 +382,7 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """Write the shipped plan of a first or of a later year, with its year and the releases before it."""
+    """Write the shipped configuration of a first or a later year, with its year and the earlier releases."""
     from synthrelease.resources import resource
 
     later = bool(released) and not again
@@ -401,7 +401,7 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
 
 
 def typed(*words: object, ends: Collection[int] = ()) -> int:
-    """Print a command as a steward would type it, and run it. It may end with 0 or one of `ends`, which is returned."""
+    """Print a command as a steward would type it, and run it. Return its exit status, which must be 0 or in `ends`."""
     from synthrelease.cli import app
 
     screen.print(f"\n$ synthrelease {' '.join(_shown(str(word)) for word in words)}", style="bold")
@@ -478,7 +478,7 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
 
 
 def print_table_2(folder: Path) -> None:
-    """Print Table 2 of Hod & Canetti (2024), and below each line of it the same of a release of the shipped births."""
+    """Print Table 2 of Hod & Canetti (2024); below each line, print the same values for a release of the shipped births."""
     from synthrelease.bundle.card.sections import criteria_table
     from synthrelease.published.document import read_leniently
     from synthrelease.studio.reproduction.tables import printed
@@ -592,7 +592,7 @@ class Demonstration:
     queries: tuple[tuple[str, str], ...] = ()
 
     def show(self, folder: Path, jobs: int) -> None:
-        """Do what a steward does, in the tutorial's order, and ask questions of the released folder, which is verified."""
+        """Run the steps of the tutorial in order, verify the released folder and ask it some questions."""
         from synthrelease.resources import resource
 
         config, out = resource(self.config), folder / "release"

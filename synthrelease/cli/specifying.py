@@ -73,7 +73,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
 
 
 def _rows_of(spec: ReleaseSpec, rows: int | None) -> int:
-    """Return the number of rows to plan for: as asked, else as many as the files were tried on."""
+    """Return the number of rows to plan for: the requested number, or the rows of the public file the draft was tried on."""
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.tried import rows_tried
 
@@ -297,7 +297,7 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_weighted(spec: ReleaseSpec) -> None:
-    """Say which columns `estimate ... weighted` will answer: those of a published noisy table with the design weight."""
+    """Print the columns that `estimate ... weighted` will answer: those in a published noisy table with the design weight."""
     if (design := spec.options.design) is None or not spec.publish_measurements:
         return
     from synthrelease.studio.rehearsal.measured_tables import measured_tables
@@ -340,7 +340,7 @@ def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return how far off the count behind each intended question may be, and whether a reader may get no answer to it."""
+    """Return the possible error of the count behind each intended question, and whether a reader may get no answer."""
     if not spec.questions:
         return []
     from synthrelease.studio.rehearsal.expected_noise import expected_answers
@@ -358,7 +358,7 @@ def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
-    """Print what the rows will be good for, which pairs of columns they will carry, and what readers can ask."""
+    """Print the expected uses of the rows: the pairs of columns they will preserve, and the questions readers can ask."""
     from synthrelease.studio.rehearsal.measured_tables import askable_in_words
 
     for line in carried_lines(spec, rows):
@@ -446,7 +446,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
-    """Return the association of every pair of columns, as the generator that preserves least of it has it."""
+    """Return the association of every pair of columns in the generator that preserves the smallest part of it."""
     from synthrelease.generators.associations import weakest_of
     from synthrelease.spec.associations import planned_associations
 
@@ -463,7 +463,7 @@ def check(
     unrehearsed: bool = False,
     trust: Names = (),
 ) -> None:
-    """Check a configuration, and whether a file fits it. Spends nothing and shows no value of the file.
+    """Check a configuration and whether a file fits it. Spends nothing and shows no value of the file.
 
     Names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. With
     [members], says how many keys of members have no row, if more than one in ten. These are exact facts about private data:

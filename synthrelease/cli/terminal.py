@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
-    """Say how likely the epsilon is spent on nothing: as rehearsed, or what the law of the number of rounds alone tells."""
+    """Give the probability that no table is accepted: from the rehearsal, else from the distribution of the number of rounds."""
     from synthrelease.spec.shortlist import known_chances
 
     law, rehearsed = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
@@ -55,8 +55,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
-    """Say what a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes
-    on."""
+    """Return a warning before a charge that a rehearsal found too large. The command goes on without asking."""
     from synthrelease.spec.shortlist import known_chances
 
     rehearsed = known_chances(spec, shortlist)
@@ -71,7 +70,7 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Return the upper end of the interval of the probability that no table is found, in words; empty where it is not known."""
+    """Return the upper end of the interval for the probability that no table is accepted, in words; empty if it is not known."""
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
 
@@ -140,7 +139,7 @@ def progress_line() -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Show progress bars with rates and time left; without a terminal a line now and then. For what reads public data alone."""
+    """Show progress bars with rates and time left for work on public data; without a terminal, print a line now and then."""
     if not err.console.is_terminal:
         yield _LogLines().tell
         return
@@ -169,7 +168,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class _LogLines:
-    """Progress in a log: a line when a phase begins, and then one now and then, with what is left."""
+    """Progress in a log: a line when a phase begins, then one now and then with the time left."""
 
     def __init__(self) -> None:
         self._phase, self._began, self._told = "", 0.0, 0.0
@@ -191,7 +190,7 @@ LARGE_DELTA = 1e-5
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
-    """Print the plan, and how likely the search finds no table: as rehearsed, where a shortlist says it."""
+    """Print the plan and the probability that no table is accepted; from the rehearsal where a shortlist has it."""
     from synthrelease.spec.record import guarantee_in_words
     from synthrelease.spec.register import pieces_in_words
 
@@ -226,7 +225,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
-    """Return what each part of a plan costs, and why."""
+    """Return a tree with the cost of each part of a plan and the reason for it."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -237,13 +236,13 @@ def charge_tree(title: str, total: Charge) -> Tree:
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:
-    """Return the columns of which one value refuses the whole file, by the setting that asks for it."""
+    """Return, by setting, the columns in which a single value can refuse the whole file."""
     columns = spec.schema.columns
     return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
 
 
 def refusals_in_words(spec: Any) -> list[str]:
-    """Say what `error` tells of a file; nothing where no column asks for it."""
+    """Explain what a refusal by `error` reveals about a file; empty where no column uses `error`."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
     warning = (
         f"Not covered by epsilon: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. "
@@ -264,7 +263,7 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Name who stated limits, agreed to thresholds and signed, as far as the files say it."""
+    """Name the persons who stated limits, agreed to thresholds and signed, where the files name them."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Limits and their sources: {'; '.join(limits)}."] if limits else []
@@ -330,7 +329,7 @@ def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
 
 
 def stated(charge: Charge) -> str:
-    """Say what a charge costs: epsilon, with delta where there is one, or its Renyi curve in the order a."""
+    """Return the cost of a charge in words: epsilon, with delta where there is one, or its Renyi curve in the order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
@@ -340,7 +339,7 @@ SHARED_NOISE, ONE_ROUND = "K-norm mechanism", "the first accepted one of a hidde
 
 
 def _because(charge: Charge) -> str:
-    """Return the reason of a charge as release.json has it, shorter for a single round and for values with a common noise."""
+    """Return the reason for a charge as in release.json, shorter for a single round and for values that share a noise."""
     if charge.parts and all(part.because.startswith(SHARED_NOISE) for part in charge.parts):
         return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
     return charge.because.replace(ONE_ROUND, "one round")

@@ -25,12 +25,12 @@ def sentences(language: str) -> Mapping[str, str]:
 
 
 def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
-    """Return what rows are good for, and what not, in English: for screens and sheets, as it stands on the card."""
+    """Return in English what the rows are good for and what not, for screens and sheets, in the words of the card."""
     return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 
 def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Return the keys of the sentences that say what rows are good for, and what not: the same on every screen and page."""
+    """Return the keys of the sentences on what the rows are good for and what not; every screen and page uses the same keys."""
     if pairs.unknown == pairs.pairs:
         return ["carried_unknown"]
     if pairs.carried == pairs.pairs:

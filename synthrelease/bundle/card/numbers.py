@@ -60,7 +60,7 @@ def _texts() -> TemplateModule:
 
 
 def said(name: str, *values: object) -> str:
-    """Return a text of the technical part: a macro of templates/said.txt, with these values."""
+    """Return a text of the technical part: a macro of templates/said.txt filled with these values."""
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
@@ -70,29 +70,29 @@ def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
 
 
 def r(text: str) -> str:
-    """A text as R reads it in any encoding."""
+    """Return a text as an R string that every encoding can represent."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)
     return f'"{"".join(signs)}"'
 
 
 def ascii_line(text: str) -> str:
-    """A text for a comment that is read in any encoding."""
+    """Return a text for a code comment that every encoding can represent."""
     return " ".join(text.split()).encode("ascii", errors="backslashreplace").decode("ascii")
 
 
 def stata_comment(text: str) -> str:
-    """A text for a comment of Stata: no sign that opens another one, and no macro."""
+    """Return a text for a Stata comment, without a sign that opens another comment or a macro."""
     return re.sub(r"[`$\"'/*\\]", " ", " ".join(text.split()))
 
 
 def xml(text: str) -> str:
-    """A text in an element or an attribute of XML, whose line ends stay what they are."""
+    """Return a text for an element or attribute of XML, with its line ends preserved."""
     return escaped(text, quote=False).replace('"', "&quot;")
 
 
 def bullet(text: str) -> str:
-    """A text as one entry of a list."""
+    """Return a text as one entry of a list."""
     return f"- {' '.join(text.split())}\n"
 
 
@@ -110,12 +110,12 @@ def link(address: str) -> Markup:
 
 
 def sentence(text: str) -> str:
-    """A text with a full stop at its end."""
+    """Return a text that ends with a full stop."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def plain(text: object) -> str:
-    """A sentence without the tags that were put into it, and with its signs as they are."""
+    """Return a sentence without tags and with its escaped signs restored."""
     return escape(text).striptags()
 
 
@@ -126,7 +126,7 @@ def md(text: object) -> str:
 
 
 def markdown(text: object) -> Markup:
-    """A sentence for Markdown, without the tags that were put into it, also where a page writes the same."""
+    """Return a sentence for Markdown, without the tags in it and with its signs escaped."""
     return Markup(visible(md(plain(text))))
 
 
@@ -156,7 +156,7 @@ def public_epsilon(exact: str) -> str:
 
 
 def cost(node: ChargePart) -> str:
-    """Return what a node of the charge tree costs: its epsilon, or the curve that bounds its Renyi divergence of order a."""
+    """Return the cost of a node of the charge tree: its epsilon, or the curve that bounds its Renyi divergence of order a."""
     if node.renyi is None:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"
     rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
@@ -164,7 +164,7 @@ def cost(node: ChargePart) -> str:
 
 
 def without_exponent(value: float, digits: int = 3) -> str:
-    """A small probability as the public reads it: 0.000000001."""
+    """Return a small probability in decimal notation, such as 0.000000001."""
     return format(Decimal(f"{value:.{digits}g}"), "f")
 
 
@@ -189,12 +189,12 @@ def right_at_most(wrong: Fraction | float) -> str:
 
 
 def share(value: float, digits: int = 2) -> str:
-    """A share of the rows as a percentage."""
+    """Return a share of the rows as a percentage."""
     return f"{100 * value:.{digits}f}%"
 
 
 def rounded_up(value: float, digits: int = 2) -> str:
-    """A bound, rounded away from 0."""
+    """Return a bound, rounded away from 0."""
     if value <= 0:
         return figure(value)
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
@@ -210,7 +210,7 @@ def rounded_down(value: float, digits: int = 4) -> str:
 
 
 def worst_factor(epsilon: Fraction) -> str:
-    """e^epsilon, rounded up to two digits: by what factor a probability may change at most."""
+    """Return e^epsilon, rounded up to two digits: the largest factor by which a probability may change."""
     if epsilon > 40:
         return "10^" + str(math.ceil(float(epsilon) / math.log(10)))
     return rounded_up(math.exp(float(epsilon)))
@@ -222,8 +222,8 @@ def probability(exact: str) -> str:
 
 
 def program(document: ReleaseDocument) -> str:
-    """The program that reads the release, with where the publisher says that readers get it; no index is named, which
-    anybody could fill.
+    """Name the program that reads the release, and where the publisher says readers get it. No package index is named, because
+    anybody could upload a package of that name.
     """
     published_program = document.card.program
     source = "" if published_program is None else f", from {published_program.address} (SHA-256 {published_program.sha256})"
@@ -241,5 +241,5 @@ def labelled_title(document: ReleaseDocument) -> str:
 
 
 def labelled(title: str) -> str:
-    """A title with "(synthetic data)" behind it, where it does not say so itself."""
+    """Return a title, with "(synthetic data)" added unless it already says so."""
     return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

@@ -58,7 +58,7 @@ from synthrelease.settings.card import LICENCES, CardTexts, direction
 
 
 def search_engines(dataset: Dataset) -> str:
-    """Return the text of a script element: no sign in it can end the element."""
+    """Return metadata for search engines as the text of a script element; no sign in it can end the element."""
     entry = with_something(filled("schema_org.json", dataset=dataset))
     text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -96,7 +96,7 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the figures of the public part, the same in every language; `pairs` are those that the rows carry."""
+    """Return the values shown in the public part, the same in every language; `pairs` are the pairs that the rows carry."""
     guarantee, band, left_out = document.guarantee, error_band(document), rows_left_out(document)
     return {
         "rows": figure(document.n_rows),
@@ -145,7 +145,7 @@ class OfAllLanguages:
 
     @classmethod
     def of(cls, document: ReleaseDocument, table: ReleasedTable) -> OfAllLanguages:
-        """Compute it once for all pages of a release."""
+        """Compute the parts that do not depend on the language, once for all pages of a release."""
         carried = of_document(document)
         return cls(
             carried=carried,
@@ -207,14 +207,14 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
 
 
 def listed_bins(counts: np.ndarray) -> list[int]:
-    """The bins that the card lists: all, or of very many, such as areas, those with the most rows, as in the pictures."""
+    """Return the bins that the card lists: all of them, or those with the most rows where there are very many (areas)."""
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAllLanguages | None = None) -> bytes:
-    """README.md, in the card's own language where it has words for it. It depends on the arguments alone."""
+    """Return README.md, in the card's language where a translation exists. It depends on the arguments alone."""
     variables = context(document, table, document.card.language, shared or OfAllLanguages.of(document, table))
     text = environment().get_template("README.md").render(variables)
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
@@ -285,7 +285,7 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages | None = None) -> bytes:
-    """The whole card in a language. The page needs no other file and no network. It depends on the arguments alone."""
+    """Return the whole card in a language. The page needs no other file and no network; it depends on the arguments alone."""
     shared = shared or OfAllLanguages.of(document, table)
     variables = context(document, table, language, shared)
     text = (

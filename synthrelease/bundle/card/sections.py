@@ -71,7 +71,7 @@ class AssociationLines:
 
     @property
     def sentences(self) -> list[str]:
-        """The keys of the sentences that say what the rows are good for."""
+        """Return the keys of the sentences on what the rows are good for."""
         return uses_of(self.pairs)
 
 
@@ -116,7 +116,7 @@ def pairs_not_carried(associations: Associations | None, question: QuestionTable
 
 
 def _words_of(question: QuestionTable) -> set[str]:
-    """All words in it, the columns among them."""
+    """Return all words of a question, column names included."""
     texts = (question.query, question.given, question.mean or "", question.minus or "")
     return {match[0].partition(".")[0] for text in texts for match in NAME_OR_TEXT.finditer(text)}
 
@@ -129,7 +129,7 @@ _COUNTING = 0.001
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """Return what the bands of the pictures are; empty where there are none."""
+    """Explain the bands in the pictures; empty where there are none."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
@@ -151,7 +151,7 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """Return by criterion the limit of its figure for the file, as release.json states it; empty where no rows were drawn."""
+    """Return, by criterion, the limit for the whole file as release.json states it; empty where no rows were drawn."""
     if not rows_were_drawn(document):
         return {}
     limits = {part.name: None if part.interval is None else part.interval.file_high for part in document.criteria}
@@ -166,7 +166,7 @@ def _file(document: ReleaseDocument) -> str:
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
-    """Kish's effective sample size n^2 / sum of w^2 when rows that occur just `minimum_count` times count as one draw each.
+    """Return Kish's effective sample size n^2 / sum of w^2, where rows that occur just `minimum_count` times count once each.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, m times each (theory 7.1, minimum
     count). To the variance of a sum each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k), beside the k of its own rows as
@@ -179,7 +179,7 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return what readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
+    """Return the warnings for readers who compute standard errors; empty where no row was repeated on purpose."""
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
         return () if projection is None or projection.asked_count == 1 else paragraphs_of("replaced", document)
@@ -234,7 +234,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
 
 
 def example(document: ReleaseDocument) -> str:
-    """A question that has an estimate; empty where none has."""
+    """Return a question that has an estimate; empty where none has."""
     part = document.estimates
     if part is None:
         return ""
@@ -258,7 +258,7 @@ _YEARS = (1500, 2200)
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return what the figure of a criterion is, and who agreed to its threshold."""
+    """Describe the figure of a criterion and name who agreed to its threshold."""
     kind = criterion.criterion()
     if kind is None:
         return f"A criterion of the kind {criterion.kind!r}."
@@ -285,7 +285,7 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range of the values that a criterion compares, where it clips them; else that of its figure."""
+    """Return the range to which a criterion clips values; without clipping, the range of its figure."""
     clipped = criterion.parameters.get("range")
     low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
     return f"{figure(low)} or more" if high is None else f"{figure(low)} to {figure(high)}"
@@ -296,7 +296,7 @@ NUMBERS = ("threshold", "released figure", "interval", "limit for the file", "ep
 
 
 def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
-    """Return for each criterion its cells by their headings: what was demanded, what was released, and how it was protected.
+    """Return, for each criterion, its cells by heading: the threshold, the released value and how it was protected.
 
     Type, threshold, figure, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of Hod & Canetti (2024).
     """
@@ -322,7 +322,7 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Return which figures share one noise, and what a reader has to know of it; empty where none do."""
+    """Explain which figures share one noise and what this means for readers; empty where no figures share one."""
     names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
@@ -368,7 +368,7 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """Return what a bin holds, in words: values, edges or categories, or that the value is missing."""
+    """Describe a bin in words: its values, edges or categories, or that the value is missing."""
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -387,7 +387,7 @@ def bin_text(column: ColumnPart, index: int) -> str:
 
 
 def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
-    """A value of a column: a year without a comma, everything else as figures are written."""
+    """Return a value of a column as text: a year without a comma, any other value like the other figures."""
     low, high = column.bounds or (0, 0)
     years = column.part == "year" or (column.kind == "integer" and low >= _YEARS[0] and high <= _YEARS[1])
     return figure(value, digits).replace(",", "") if years else figure(value, digits)
@@ -402,7 +402,7 @@ def _enumerated(names: Sequence[str]) -> str:
 
 
 def _tables(value: Any) -> str:
-    """A formula of tables such as "age:region + 2 sex" in words."""
+    """Describe a formula of tables, such as "age:region + 2 sex", in words."""
     if not isinstance(value, str):
         return in_words(value)
     terms = []
@@ -432,7 +432,7 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return what is known of the records that no row was made from."""
+    """Return what is published about excluded records, which contributed no row."""
     domain = document.domain
     return RowsLeftOut.told(
         way=domain.way,
@@ -445,7 +445,7 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 
 def left_out_text(document: ReleaseDocument) -> str:
-    """Return what became of rows with missing values, with values outside, and against the rules for original rows."""
+    """Explain how rows with missing values, out-of-range values and violations of the private rules were treated."""
     columns = [
         column for column in document.columns if column.source
     ]  # others follow from these in the same row, and leave none out
@@ -494,7 +494,7 @@ def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
 
 
 def person_text(document: ReleaseDocument) -> str:
-    """Return what protects a person who stands in more than one record, or of whom a key tells all rows."""
+    """Explain the protection of a person with several records, or of whom a key identifies all rows."""
     person, domain = document.guarantee.person, document.domain
     if domain.persons is None:
         return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
@@ -529,7 +529,7 @@ BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Say in the terms of data protection what the guarantee bounds (singling out, linking, inference), and what it does not.
+    """Explain, in terms of data protection, what the guarantee bounds (singling out, linking, inference) and what it does not.
 
     Of a person where the release promises something to a whole person, else of one record. With a delta only the guess between
     two equally likely files has a bound that holds without exception (theory 1.4, two worlds).
@@ -555,7 +555,7 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 
 def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False) -> Sequence[str]:
-    """Say what attacks on public rows got beside what epsilon allows, a paragraph each; or that none were stored.
+    """Describe attacks on public rows beside what epsilon allows, a paragraph each, or say that no attacks were stored.
 
     Parameters
     ----------
@@ -619,14 +619,14 @@ class Useful:
 
     @classmethod
     def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
-        """None where no noisy tables tell it."""
+        """Read the shares from the noisy tables; return None where there are none."""
         part = document.estimates
         if part is None or not part.errors:
             return None
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """The rows of a bin whose share is told; None where it is not known."""
+        """Return the smallest number of rows of a bin whose share is estimable; None where it is not known."""
         error = self.errors.get(column)
         return None if error is None else error / PART
 
@@ -658,7 +658,7 @@ def _rounded_up(number: float) -> int:
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
-    """Per question: it in words, what it is wanted for, what is stated, because of what, and its estimate."""
+    """Yield for each question its text, its purpose, what is stated about it and why, and its estimate."""
     if not document.intended_queries:
         return []
     release = release_of(document)
@@ -676,5 +676,5 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """Return what the rows do not carry of it, where no criterion has looked at its answer."""
+    """Return the associations that a question needs and the rows lack, where no criterion covers its answer."""
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)
