@@ -39,7 +39,9 @@ _DOCUMENTS_SHOWN = 60
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Compare every document byte for byte with the one that release.json and the table give; missing files are named before."""
+    """Compare every document byte for byte with the one that release.json and the table give; missing files are
+    named before.
+    """
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
     unsorted = other_rows(document, table, files, "csv")

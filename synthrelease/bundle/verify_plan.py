@@ -126,7 +126,9 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 
 
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
-    """Yield options for which release.json and the specification differ; the specification may lack those that are words alone."""
+    """Yield options for which release.json and the specification differ; the specification may lack those that are
+    words alone.
+    """
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
         if name not in parts or (name not in options and name not in WORDS):

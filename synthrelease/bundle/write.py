@@ -379,7 +379,9 @@ def _remove_dead(workspace: Path) -> bool:
 
 
 def _lock(workspace: Path) -> tuple[int | None, bool]:
-    """Return (the lock of a folder, whether its holder is known). None and True: another run holds it, or the folder is gone."""
+    """Return (the lock of a folder, whether its holder is known). None and True: another run holds it, or the folder
+    is gone.
+    """
     if _fcntl is None:
         return None, False
     try:
@@ -587,7 +589,9 @@ _MODE = 0o100600 << 16
 
 
 def check_archive(path: str | Path, folder: str | Path) -> Path:
-    """Return the archive's path. Raises OutputError if something is there or it cannot be written; nothing has been spent then."""
+    """Return the archive's path. Raises OutputError if something is there or it cannot be written; nothing has been
+    spent then.
+    """
     path, folder = Path(path), Path(folder)
     if path.suffix != ".zip":
         raise OutputError(f"{path}: expected the name of an archive that ends with .zip, found another.")

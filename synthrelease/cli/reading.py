@@ -340,7 +340,9 @@ def verify(
 
 
 def _print_verified(report: Report, folder: Path, what: str) -> None:
-    """Print the checks and what cannot be checked. Raises VerificationFailed if a check failed or this version cannot make it."""
+    """Print the checks and what cannot be checked. Raises VerificationFailed if a check failed or this version
+    cannot make it.
+    """
     print_report(report)
     if report.unknown:
         raise VerificationFailed(

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
-    """Give the probability that no table is accepted: from the rehearsal, else from the distribution of the number of rounds."""
+    """Give the probability that no table is accepted: from the rehearsal, else from the distribution of the number
+    of rounds.
+    """
     from synthrelease.spec.shortlist import known_chances
 
     law, rehearsed = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
@@ -70,7 +72,9 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Return the upper end of the interval for the probability that no table is accepted, in words; empty if it is not known."""
+    """Return the upper end of the interval for the probability that no table is accepted, in words; empty if it is
+    not known.
+    """
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
 

@@ -46,14 +46,14 @@ class OnDisk:
 
     @classmethod
     def of(cls, path: Path) -> OnDisk:
-        """A file, read once for its checksum. Raises OSError."""
+        """Return a file with its checksum, read once. Raises OSError."""
         with path.open("rb") as file:
             state = _state(os.fstat(file.fileno()))
             return cls(path=path, sha256=hashlib.file_digest(file, "sha256").hexdigest(), state=state)
 
     @classmethod
     def written(cls, path: Path, file: BinaryIO, sha256: str) -> OnDisk:
-        """A file that was just written, and is open still."""
+        """Return a file that was just written and is still open."""
         return cls(path=path, sha256=sha256, state=_state(os.fstat(file.fileno())))
 
     @property
@@ -63,7 +63,7 @@ class OnDisk:
 
     @property
     def changed(self) -> bool:
-        """Return whether it is another file now, or gone."""
+        """Return whether the file was replaced or removed."""
         try:
             return _state(self.path.stat()) != self.state
         except OSError:
@@ -81,7 +81,7 @@ Keep = Callable[[str, Iterable[bytes]], Content]
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
-    """A file that is held, for a table that is known to be small."""
+    """Return a file in memory, for a table that is known to be small."""
     return b"".join(pieces)
 
 
@@ -91,7 +91,7 @@ def opened(content: Content) -> BinaryIO:
 
 
 class Files(Mapping[str, bytes]):
-    """Files by name. As a mapping it gives the bytes of each, of large ones as often as they are asked for."""
+    """A mapping of names to bytes. Large files are read again at each access."""
 
     def __init__(self, contents: Mapping[str, Content]):
         self.contents: dict[str, Content] = dict(contents.contents if isinstance(contents, Files) else contents)
@@ -111,7 +111,7 @@ class Files(Mapping[str, bytes]):
         return len(self.contents)
 
     def of(self, names: Iterable[str]) -> Files:
-        """Some of them."""
+        """Return the files with these names."""
         chosen = Files({name: self.contents[name] for name in names})
         chosen._digests = self._digests
         return chosen
@@ -163,7 +163,7 @@ class _Head(BaseModel):
 
 
 def check_format(content: bytes | str, reads: Sequence[int]) -> None:
-    """Raise Unexpected for a document of a number that is not among those that are read here.
+    """Raise Unexpected for a document with a format number that this version does not read.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """A fraction of at least 0 in lowest terms, written in the one way that `str(Fraction)` writes it."""
+    """Return a fraction of at least 0 in lowest terms, from the text that `str(Fraction)` writes."""
     if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
         raise Unexpected("a fraction of at least 0 in lowest terms, such as '191/20'")
     return text
@@ -232,7 +232,7 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Return a value of a data class whose fields are those of this part, but for the others.
+        """Return a value of a data class whose fields are those of this part, without the excluded ones.
 
         What `like` made becomes again what it was: exact texts fractions, lists tuples, and numbers floats where the data class
         has these.
@@ -247,7 +247,7 @@ class Part(BaseModel):
         return kind(**fields, **others)
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return what it publishes exactly that files could differ in: the scope of the guarantee names it.
+        """Return the exactly published facts in which files could differ; the scope of the guarantee names them.
 
         Parameters
         ----------
@@ -257,12 +257,12 @@ class Part(BaseModel):
 
 
 def number(value: float) -> float | int:
-    """A JSON number; whole ones without a point."""
+    """Return a JSON number; whole numbers have no point."""
     return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
 
 
 def six_digits(value: float | None) -> float | int | None:
-    """A computed number in six digits, so that release.json is the same on every machine."""
+    """Return a computed number in six digits, so that release.json is the same on every machine."""
     return None if value is None else number(float(f"{value:.6g}"))
 
 
@@ -317,7 +317,7 @@ def public_pem(key: Ed25519PublicKey) -> bytes:
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
+    """Return SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
     serialization = cryptography("hazmat.primitives.serialization")
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     digits = hashlib.sha256(raw).hexdigest()
@@ -347,7 +347,7 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def json_bytes(tables: Any, indent: int | None = 2) -> bytes:
-    """Return tables as the JSON of a bundle: UTF-8, no number that is none, a line end behind it."""
+    """Return tables as the JSON of a bundle: UTF-8, no NaN or infinity, a line end at the end."""
     return (json.dumps(tables, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
@@ -356,7 +356,7 @@ def sha256(content: bytes) -> str:
 
 
 def checksum_file(contents: Mapping[str, bytes]) -> bytes:
-    """SHA256SUMS for files by name."""
+    """Return SHA256SUMS for files by name."""
     files = contents if isinstance(contents, Files) else Files(contents)
     return "".join(f"{files.sha256(name)}  {name}\n" for name in sorted(files)).encode("ascii")
 

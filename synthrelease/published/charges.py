@@ -33,7 +33,7 @@ def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
 
 
 class PersonPart(Part):
-    """The promise to a person in several records: `records` of them at most, each a `unit`.
+    """The guarantee for a person in several records: `records` at most, each a `unit`.
 
     `epsilon` and `delta` are null where nothing is promised.
     """
@@ -73,7 +73,7 @@ class GuaranteePart(Part):
         return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
-        """The guarantee as it is stated; what a person is promised follows from it."""
+        """Return the guarantee as it is stated; the guarantee for a person follows from it."""
         person = self.person
         return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
@@ -106,7 +106,7 @@ class DomainPart(Part):
     first_by: list[str] | Literal["random"] | None = None
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """The number of persons, where a key tells their rows."""
+        """Return the number of persons, where a key identifies their rows."""
         return () if self.persons is None else (("private_file", "domain.persons"),)
 
     @classmethod
@@ -146,7 +146,7 @@ class CurvePart(Part):
 
 
 class ChargePart(Part):
-    """A node of the charge tree; `rule` says how it follows from its parts.
+    """A node of the charge tree; `rule` names the rule by which it follows from its parts.
 
     `reason` is what the steward says about it. `renyi` is there where the node is a curve: epsilon and delta are then 0, and a
     node above it states both. `gaussian` is there where a mechanism with the curve rho a is also mu-Gaussian, rho = mu^2 / 2.
@@ -170,7 +170,7 @@ class ChargePart(Part):
         return cls.like(charge, **in_both(charge), renyi=renyi, parts=[cls.of(part) for part in charge.parts])
 
     def charge(self) -> Charge:
-        """The node as it is stated, whether it follows from its parts or not.
+        """Return the node as it is stated, without a check against its parts.
 
         Raises
         ------
@@ -181,11 +181,11 @@ class ChargePart(Part):
 
     @property
     def rules(self) -> set[str]:
-        """The rules of this node and of all below it."""
+        """Return the rules of this node and of all nodes below it."""
         return {node.rule for node in self.nodes()}
 
     def nodes(self) -> Iterator[ChargePart]:
-        """This node and all below it."""
+        """Return this node and all nodes below it."""
         yield self
         for part in self.parts:
             yield from part.nodes()
@@ -199,7 +199,7 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """The single mechanisms below this node (the node itself when it has no parts)."""
+        """Return the single mechanisms below this node (the node itself when it has no parts)."""
         if not self.parts:
             yield self
         for part in self.parts:
@@ -215,8 +215,8 @@ How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "
 
 
 class IntervalPart(Part):
-    """An interval for the exact figure, which compares the released rows with those that the release worked with; `high` is
-    null when nothing bounds it.
+    """An interval for the exact figure, which compares the released rows with those that the release used; `high` is null when
+    nothing bounds it.
 
     Attributes
     ----------
@@ -232,14 +232,14 @@ class IntervalPart(Part):
 
 
 class OneNoisePart(Part):
-    """The noise that a figure shares with others: how many they are, itself counted, and what it cost for all of them."""
+    """The noise that several figures share: the number of figures, and its cost for all of them."""
 
     figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
     epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
 
     @classmethod
     def of(cls, noise: OneNoise) -> OneNoisePart:
-        """Return the noise as it is published."""
+        """Return the noise in its published form."""
         return cls.like(noise)
 
     def noise(self) -> OneNoise:
@@ -286,7 +286,9 @@ class CriterionPart(Part):
 
     @property
     def answered(self) -> bool:
-        """Return whether the published measurements answer it: `value` is then an upper bound of the exact figure."""
+        """Return whether the published measurements answer the criterion: `value` is then an upper bound of the
+        exact figure.
+        """
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
@@ -313,7 +315,7 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """A criterion with its figure; the interval follows from the other fields (`bundle.limits`)."""
+        """Return a criterion with its figure; the interval follows from the other fields (`bundle.limits`)."""
         best, worst = figure_range
         return cls.like(
             score,
@@ -328,7 +330,7 @@ class CriterionPart(Part):
         )
 
     def score(self) -> Score:
-        """The figure as the release published it."""
+        """Return the figure as the release published it."""
         from synthrelease.criteria.facts import Score
 
         return self.value_of(Score, one_noise=self.noise)
@@ -338,7 +340,7 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The one noisy test that decided a round: its least slack had to reach the margin, in sensitivities.
+    """The single noisy test that decided a round: the smallest slack of its criteria had to reach the margin, in sensitivities.
 
     `false_acceptance` bounds the probability that a round passes although some criterion is above its threshold.
     """

@@ -19,7 +19,7 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin: [from, below) for numbers, null where it is open; the categories that it holds otherwise; or missing values.
+    """A bin: [from, below) for numbers, null where it is open; otherwise the categories in it, or missing values.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class BinPart(Part):
 
     @property
     def edges(self) -> tuple[float, float]:
-        """[low, high), infinite where the bin is open."""
+        """Return [low, high), infinite where the bin is open."""
         return -math.inf if self.lower is None else float(self.lower), math.inf if self.below is None else float(self.below)
 
     def holds(self, inner: BinPart) -> bool:
@@ -116,7 +116,7 @@ class ColumnPart(Part):
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
-        """A column of the released table with its bins."""
+        """Return a column of the released table with its bins."""
         return cls.like(
             column,
             binning=binning.name,
@@ -135,7 +135,7 @@ class ColumnPart(Part):
         return None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1]))
 
     def published(self) -> PublishedColumn:
-        """The column as it stands in a loaded release."""
+        """Return the column as a loaded release has it."""
         has_edges = self.kind != "category"
         edges = [bin_.edges for bin_ in self.bins if not bin_.missing] if has_edges else []
         return self.value_of(
@@ -156,7 +156,7 @@ class ColumnPart(Part):
 
 
 def _texts(column: Column) -> dict[str, list[str]]:
-    """Per category, the texts of the file that it stands for."""
+    """Return, for each category, the texts of the file that stand for it."""
     texts: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
     for text, index in column.values.items():
         texts[column.atoms.labels[index]].append(text)

@@ -25,7 +25,7 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield what release.json says and no other file tells, a part of a sentence each.
+    """Yield the statements of release.json that no other file contains, each as part of a sentence.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class CommittedCriterionPart(Part):
 
 
 class CommittedYearsPart(PlanOfYearsPart):
-    """The plan over years, and the run of it that the commitment is to.
+    """The plan over years, and the run in it that the commitment is about.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class CommittedYearsPart(PlanOfYearsPart):
 
 
 class CommitmentPart(Part):
-    """All of it.
+    """The content of a commitment: everything that is fixed before the run.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class CommitmentPart(Part):
     years: CommittedYearsPart | None = None
 
     def dumped(self) -> bytes:
-        """The file, in the one way that has this digest."""
+        """Return the file in the canonical form that has this digest."""
         return json_bytes(self.model_dump(mode="json"))
 
     @property
@@ -129,7 +129,7 @@ class CommitmentPart(Part):
 
 
 def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
-    """A commitment with the digest of its file.
+    """Return a commitment with the digest of its file.
 
     Raises
     ------

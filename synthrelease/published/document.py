@@ -86,7 +86,7 @@ class ScopePart(Part):
 
     @classmethod
     def of(cls, domain: DomainPart, parts: Iterable[Part] = ()) -> ScopePart:
-        """Return what is published exactly.
+        """Return the exactly published facts.
 
         Parameters
         ----------
@@ -156,8 +156,8 @@ BEFORE: Literal[5] = 5
 
 
 class ReleaseDocument(Part):
-    """The whole of release.json, in the order in which it is written. Fields that have a default are absent where they have it:
-    those of options, where an option is not used.
+    """The whole of release.json, in the order of the file. A field that equals its default is omitted, as are the fields of
+    unused options.
 
     Attributes
     ----------
@@ -228,7 +228,9 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Return whether the run was made by a version before 1.0.0, the first that was published, and does what those did."""
+        """Return whether a version before 1.0.0 made the run; the first published version was 1.0.0, and such a run follows the
+        older rules.
+        """
         return self.run_by.startswith("0.")
 
     @property
@@ -238,7 +240,7 @@ class ReleaseDocument(Part):
 
     @property
     def first_run(self) -> bool:
-        """Return whether version 1.0.0 or one before made the run: it published less of what was fixed before."""
+        """Return whether version 1.0.0 or an earlier one made the run: these published less of what was fixed before."""
         return is_first_or_before(self.run_by)
 
     @property
@@ -248,13 +250,13 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return what was fixed before the run of options whose other settings are words, by the name of the option."""
+        """Return what was fixed before the run for options whose other settings are words, by option."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
     @property
     def parts(self) -> dict[str, Part]:
-        """Return what is said of each option, by its name, as far as it is used."""
+        """Return the published part of each option in use, by option."""
         return {name: part for name in OPTIONS if (part := getattr(self, name)) is not None}
 
     @property
@@ -279,14 +281,14 @@ class ReleaseDocument(Part):
 
     @property
     def figures_about(self) -> str:
-        """Return what the released figures are about, a part of a sentence, where that is not all rows; empty where it is."""
+        """Return the subject of the released figures, as part of a sentence; empty where it is all rows."""
         if self.partition is not None:
             return "a random piece of them ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
 
     @property
     def ledger_note(self) -> str:
-        """Return what a ledger notes beside name and cost, after a comma; empty for nothing."""
+        """Return the note of a ledger beside name and cost, after a comma; empty for nothing."""
         return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
@@ -301,7 +303,7 @@ class ReleaseDocument(Part):
 
     @property
     def shape(self) -> TableShape:
-        """Return what the columns of the table are."""
+        """Return the description of the table's columns."""
         return TableShape(
             names=tuple(column.name for column in self.columns),
             labels=tuple(column.labels for column in self.columns),
@@ -313,7 +315,7 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return how the columns are those of roots and their members; None where rows have no members."""
+        """Return how columns belong to roots and their members; None where rows have no members."""
         return None if self.members is None else self.members.linked
 
     @property
@@ -324,12 +326,14 @@ class ReleaseDocument(Part):
 
     @property
     def table_files(self) -> tuple[TableFile, ...]:
-        """The table; or that of roots and that of their members."""
+        """Return the table's file; or the files of roots and of their members."""
         return files_of(self.columns, self.linked, self.bundle)
 
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:
-        """The names of the table as CSV and as Parquet, each with that of the members' file, empty where there is none."""
+        """Return the file names of the table as CSV and as Parquet, each with the name of the members' file, empty where there
+        is none.
+        """
         names = [self.bundle.named(f"members.{ending}") if self.linked else "" for ending in ("csv", "parquet")]
         return (self.csv, names[0]), (self.parquet, names[1])
 
@@ -354,7 +358,7 @@ class ReleaseDocument(Part):
         return self.calibration is not None and self.calibration.weights is not None
 
     def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
-        """Return what a column is in the design of the sample; keys and clusters are no columns of the table."""
+        """Return the role of a column in the sample design; keys and clusters are not columns of the table."""
         if self.design is None:
             return "answer"
         if column.name in (self.design.weight, self.design.groups):
@@ -363,13 +367,15 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Return why the rows are no simple random sample of a population: what is stated, or what the other fields tell."""
+        """Return why the rows are no simple random sample of a population: the stated reasons, or those that follow from other
+        fields.
+        """
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the reasons from what is declared, with whether a column of the specification has design weights."""
+        """Return the declared reasons, and whether a column of the specification has design weights."""
         reasons: dict[NotSample, bool] = {
             "design weights": design_weights,
             "calibration to totals": self.weighted and self.calibration is not None and bool(self.calibration.margins),
@@ -380,7 +386,7 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return what must not occur in a kept row of the private file."""
+        """Return the rules that forbid combinations in the private rows that are used."""
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
@@ -400,7 +406,7 @@ class ReleaseDocument(Part):
 
 
 def read_strictly(content: bytes | str) -> ReleaseDocument:
-    """release.json with every field accounted for.
+    """Read release.json. Raises Unexpected for a field that is not known.
 
     Raises
     ------
@@ -410,7 +416,7 @@ def read_strictly(content: bytes | str) -> ReleaseDocument:
 
 
 def read_leniently(content: bytes | str) -> ReleaseDocument:
-    """release.json without the fields that a later version added.
+    """Read release.json; ignore fields that a later version added.
 
     Raises
     ------

@@ -164,7 +164,7 @@ class PublishedRelease:
 
     @property
     def measured_rows(self) -> int:
-        """Return how many rows the generator saw: of rows that were divided into pieces, those of the other piece."""
+        """Return the number of rows the generator used: where rows were divided, the number in the other piece."""
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
@@ -304,7 +304,7 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
 
 
 def public_facts(release: PublishedRelease) -> PublicFacts:
-    """Return what a loaded release says. Its rules for private rows are not among it."""
+    """Return the public facts in a loaded release. They do not include its rules for private rows."""
     return PublicFacts(
         n=release.n_rows,
         columns=release.schema,
@@ -436,7 +436,7 @@ def _text(path: Path) -> str:
 
 
 def document_of(path: Path) -> ReleaseDocument:
-    """Read release.json. Raises InputError where it cannot be read, or its guarantee or charges are no possible cost."""
+    """Read release.json. Raises InputError where it cannot be read, or its guarantee or charges are impossible."""
     try:
         document = read_leniently(_text(path))
         document.guarantee.guarantee()
@@ -450,7 +450,9 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """measurements.json, on the released bins, its columns in the order of the release; None where there is none."""
+    """Return the content of measurements.json on the released bins, its columns in the order of the release; None where there
+    is none.
+    """
     if NAME not in document.files or not path.is_file():
         return None
     try:
@@ -461,7 +463,7 @@ def _measurements(path: Path, document: ReleaseDocument, columns: tuple[Publishe
 
 
 def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Sequence[PublishedColumn]) -> Measurements:
-    """The content of measurements.json, on the released bins. Raises Unexpected where it does not fit to the document."""
+    """Return the content of measurements.json on the released bins. Raises Unexpected where it does not fit the document."""
     labels = {column.name: column.labels for column in columns}
     read = read_measurements(content, unknown="ignore")
     if read.n_rows != document.n_rows:
@@ -482,7 +484,9 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
-    """(n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any other table."""
+    """Return (n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any
+    other table.
+    """
     shape, (name, members) = document.shape, document.tables[0]
     path = folder / name
     try:
@@ -497,7 +501,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
 
 
 def _on_disk(path: Path) -> OnDisk:
-    """A file of rows. Raises InputError where there is none."""
+    """Return a file of rows. Raises InputError where there is none."""
     problem = "no such file"
     try:
         return OnDisk.of(path)

@@ -192,7 +192,7 @@ class MeasuredTablePart(Part):
 
     @property
     def cost(self) -> Fraction:
-        """Return what the table cost: an epsilon or a rho, as the kind of noise has it.
+        """Return the cost of the table: an epsilon or a rho, depending on its kind of noise.
 
         Raises
         ------
@@ -303,7 +303,8 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """A measured sum on the released bins; None where measured bins of different steps make a released one, or own values do.
+    """Return a measured sum on the released bins; None where measured bins with different scores form a released bin, or where
+    own values do.
 
     Parameters
     ----------
@@ -350,7 +351,7 @@ def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Seq
 
 
 def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement:
-    """A measured table, added up to the released bins.
+    """Return a measured table, added up to the released bins.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """A noise that several sums share, and what it cost."""
+    """Noise that several sums share, and its cost."""
 
     epsilon: ExactText
     scale: Positive

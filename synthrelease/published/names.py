@@ -118,18 +118,18 @@ def further_names(bundle: BundleTable) -> list[str]:
 
 
 def packages(bundle: BundleTable) -> list[str]:
-    """Return the libraries that write what the lists ask for, each once."""
+    """Return the libraries that write the requested formats, each once."""
     choices = [(namings()[name].packages, choice) for name, chosen in bundle.chosen.items() for choice in chosen]
     return list(dict.fromkeys(packages[choice] for packages, choice in choices if choice in packages))
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:
-    """README.html in the card's own language, README.he.html and so on in others."""
+    """Return README.html for the card's own language, README.he.html and so on for others."""
     return "README.html" if language == document.card.language else f"README.{language}.html"
 
 
 def ask_name(document: ReleaseDocument, language: str) -> str:
-    """ask.html in the card's own language, ask.he.html and so on in others: the page that answers questions."""
+    """Return ask.html for the card's own language, ask.he.html and so on for others: the page that answers questions."""
     return "ask.html" if language == document.card.language else f"ask.{language}.html"
 
 

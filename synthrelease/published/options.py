@@ -111,7 +111,7 @@ class SplitPart(Part):
 
 
 def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
-    """Return the standard deviation of a share in a random subset of some rows, around this share of all of them."""
+    """Return the standard deviation of a share in a random subset of the rows, around the share in all of them."""
     return (share * (1 - share) / drawn * ((rows - drawn) / max(rows - 1, 1))) ** 0.5
 
 
@@ -148,7 +148,7 @@ class MembersPart(Part):
 
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
-        """Return what is said of it."""
+        """Return the published part on roots and members."""
         return cls.like(
             linked,
             reference=dict([linked.reference]) if linked.reference else {},
@@ -169,7 +169,7 @@ class MembersPart(Part):
 
 
 class MarginGroupPart(Part):
-    """A group of a column of a margin: its label, and the released bins that it is made up of."""
+    """A group of a column of a margin: its label, and the released bins in it."""
 
     label: str
     bins: Annotated[list[str], Field(min_length=1)]
@@ -190,7 +190,7 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups that were taken together: in which margin (counted from 0), of which column."""
+    """Neighbouring groups that were merged: the margin (counted from 0) and the column."""
 
     margin: int
     column: str
@@ -241,7 +241,7 @@ class CalibrationPart(Part):
 
     @property
     def described(self) -> str:
-        """Return what the weights are, for the descriptions of the column."""
+        """Return the description of the weights for the documentation of the column."""
         return f"Raked to: {self.source}" if self.margins else f"Number of its class of {self.start}."
 
     @property
@@ -253,7 +253,7 @@ class CalibrationPart(Part):
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
-        """A calibration on the released bins, with its weights or the reason why there are none."""
+        """Return a calibration on the released bins, with its weights or the reason why there are none."""
         labels = {column.name: column.labels for column in columns}
         return cls.like(
             calibration,
@@ -266,7 +266,7 @@ class CalibrationPart(Part):
         )
 
     def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
-        """The calibration as it is stated. Raises LookupError or ValueError for groups that do not fit the columns."""
+        """Return the calibration as stated. Raises LookupError or ValueError for groups that do not fit the columns."""
         labels = {column.name: column.labels for column in columns}
         return self.value_of(Calibration, margins=tuple(_margin(part, labels) for part in self.margins))
 
@@ -335,7 +335,7 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
 
 
 class PlanOfYearsPart(Part):
-    """A plan over years, made before the first of them, and the year that the rest of the document is about.
+    """A plan over years, made before the first of them, and the year that the document is about.
 
     Attributes
     ----------
@@ -377,7 +377,7 @@ class PlanOfYearsPart(Part):
 
 
 class YearsPart(PlanOfYearsPart):
-    """The plan over years, and what of it this release is (theory 11.13, a promise over years).
+    """The plan over years, and this release's place in it (theory 11.13, a promise over years).
 
     Attributes
     ----------
@@ -425,7 +425,7 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this one replaces without spending anything: its digest and version, and what was put right."""
+    """The release that this one replaces without spending anything: its digest, its version and the correction."""
 
     digest: str
     version: str
@@ -452,7 +452,7 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return which release of which plan over years it is."""
+        """Return which release of which plan over years this is."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
@@ -494,8 +494,8 @@ class ScoutPart(Part):
 
 
 class PopulationPart(Part):
-    """The promise to a member of the population of whom nobody knows whether he was drawn. The guarantee stands beside it,
-    and it alone counts in a ledger.
+    """The guarantee for a member of the population of whom nobody knows whether he was drawn. A ledger counts the main
+    guarantee alone.
 
     Attributes
     ----------
@@ -514,7 +514,7 @@ class PopulationPart(Part):
     delta_exact: ExactText
 
     def loss(self) -> Loss:
-        """The sentence as it is stated."""
+        """Return the sentence as it is stated."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
 
 
@@ -544,7 +544,7 @@ class DesignPart(Part):
 
     @property
     def unknown(self) -> bool:
-        """Return whether nothing tells the effect of clusters: no statement, and no random groups of them."""
+        """Return whether the effect of clusters is unknown: no statement, and no random groups of clusters."""
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
@@ -579,7 +579,7 @@ class ImputationPart(Part):
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Per column, the index of its bin of missing values; None where it has none."""
+    """Return, for each column, the index of its bin of missing values; None where it has none."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 
@@ -596,7 +596,7 @@ def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
 
 
 def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
-    """Per row of data.csv, the names of the columns in which it has a gap, with a space between two.
+    """Return, for each row of data.csv, the names of its columns with gaps, separated by spaces.
 
     Parameters
     ----------
@@ -679,5 +679,5 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """A number of marks follows from the columns that it counts."""
+        """Return the columns that follow from others: a number of indicators follows from the columns it counts."""
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

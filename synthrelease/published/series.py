@@ -28,7 +28,7 @@ def read(content: bytes) -> ReleaseDocument:
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
-    """Return what is said of an earlier release, by its release.json alone.
+    """Return the published part on an earlier release, from its release.json alone.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 
 
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
-    """Yield what an earlier release states of questions about columns whose bins are the same ones in the new release.
+    """Yield the estimates of an earlier release for questions on columns whose bins are unchanged in the new release.
 
     Nothing where it could have been published in several ways: its intervals have a part of the risk each, and no interval of a
     change follows from them.
@@ -76,7 +76,7 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
 
 
 def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
-    """The plan over years, with what a person paid so far at most."""
+    """Return the plan over years, with the most that a person has paid so far."""
     promise = year.horizon.promise
     paid = paid_so_far(year, earlier, document)
     return YearsPart(
@@ -90,7 +90,7 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
-    """Return what a person paid at most for the years up to this one.
+    """Return the most that a person paid for the years up to this one.
 
     A year of which no release is named counts as planned: its release may have released nothing, and that was paid for as well.
     So does the first release of a year that has a second one. An erratum counts as the release that it corrects.
@@ -141,7 +141,7 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """The release that spent what this one says, through any number of errata."""
+    """Return the release that spent what this one states, through any number of errata."""
     seen = set()
     while digest in corrected and digest not in seen:
         seen.add(digest)
@@ -150,7 +150,7 @@ def _origin(digest: str, corrected: dict[str, str]) -> str:
 
 
 def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
-    """Yield what is otherwise in bins and rules, one sentence each."""
+    """Yield the differences in bins and rules, one sentence each."""
     old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
     yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
     yield from (f"The column {name} is no longer there." for name in old_columns if name not in new_columns)

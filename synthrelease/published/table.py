@@ -37,7 +37,7 @@ MARK = "1"
 
 
 class TableError(OutputError):
-    """A table of a bundle that is not the one that its schema describes."""
+    """Raised for a table of a bundle that does not match its schema."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class RowsBatch:
 
 
 def written(fields: Sequence[str]) -> bytes:
-    """A line of data.csv, with quotes around what needs them."""
+    """Return a line of data.csv, with quotes around the fields that need them."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode("utf-8")
@@ -275,13 +275,13 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return what the columns of data.csv are: the key, those of roots, the number of members among them."""
+    """Return the columns of data.csv: the key, and the columns of roots with the number of members among them."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Return what the columns of members.csv are: the key of the root, and those of a member."""
+    """Return the columns of members.csv: the key of the root, and the columns of a member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -306,7 +306,7 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Return for each column of members where it stands in the wide row: one place for each slot."""
+    """Return, for each column of members, its places in the wide row: one for each slot."""
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
@@ -372,7 +372,7 @@ class ReleasedTable:
 
     @property
     def shape(self) -> TableShape:
-        """Return what its columns are."""
+        """Return the description of the table's columns."""
         weighted = self.weights is not None
         return TableShape(
             names=self.names,
@@ -432,7 +432,7 @@ class ReleasedTable:
         )
 
     def one_way(self, column: int) -> np.ndarray:
-        """(n_bins,) how many rows each bin of a column has."""
+        """Return (n_bins,) the number of rows in each bin of a column."""
         return self._one_ways[column]
 
     @cached_property
@@ -440,7 +440,7 @@ class ReleasedTable:
         return [self.counts.marginal((column,)) for column in range(len(self.names))]
 
     def two_way(self, left: int, right: int) -> np.ndarray:
-        """(n_bins of left, n_bins of right) counts of two columns, left before right."""
+        """Return (n_bins of left, n_bins of right) the counts of two columns, left before right."""
         return self.counts.marginal((left, right))
 
 
@@ -510,7 +510,7 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
 def parquet_rows(
     content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None, members: Content = b""
 ) -> Iterator[RowsBatch]:
-    """Batches of the rows of data.parquet, in their order; with the weights after its columns, where it is a weighted one.
+    """Yield batches of the rows of data.parquet in order, with the weights after its columns in a weighted table.
 
     Parameters
     ----------
@@ -584,7 +584,7 @@ _BYTES_OF_A_VALUE = 32
 
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
-    """Raise TableError when the rows and bytes of which the file speaks are not those of a released table."""
+    """Raise TableError when the numbers of rows and bytes in the footer are not those of a released table."""
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}

@@ -38,7 +38,7 @@ BY_DIGEST = "sha256:"
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTable:
-    """A public table that generators start from: where it is, and the digest of its content when it was named."""
+    """A public table that generators start from: its path, and the digest of its content when it was named."""
 
     path: Path
     digest: str
@@ -92,7 +92,7 @@ def read_tables(content: bytes) -> dict[str, Any]:
 
 
 def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, words_unpublished: bool = False) -> bool:
-    """Return whether a published specification is this one, whatever configurations of it were on a shortlist.
+    """Return whether a published specification equals this one, apart from the configurations on a shortlist.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
 
 def is_fixed(name: str, table: Any) -> bool:
-    """Return whether a table of words, as it stands in a published specification, has just what is fixed before the run."""
+    """Return whether a table of words in a published specification holds only values that are fixed before the run."""
     try:
         return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed
     except (TypeError, ValueError):
@@ -133,12 +133,12 @@ def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table whose class is found by its name, as plain values, its settings by the alphabet."""
+    """Return a table, whose class its name selects, as plain values with its settings in alphabetical order."""
     return {name: _plain(table[name]) for name in sorted(table)}
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; a decimal as the one number, or else the text, that says the same."""
+    """Return a value in the form JSON has; a decimal becomes the equal number, or a text where no number is equal."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -29,7 +29,7 @@ class ColumnError(Unexpected):
 
 
 def _require(holds: object, field: str, expected: str, found: str) -> None:
-    """Raise ColumnError unless what a field needs holds."""
+    """Raise ColumnError with expected and found unless the condition of a field holds."""
     if not holds:
         raise ColumnError(field, expected, found)
 
@@ -158,7 +158,8 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
 def grouping(
     field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories", *, unlisted: str | None = None
 ) -> Binning:
-    """Return the binning {"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group.
+    """Return a binning such as {"low": ["none", "primary"], ...} in which every category (or code, as `what` says) is in
+    exactly one group.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ class Codelist:
 
 
 def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
-    """Return the configuration with the content of each codelist that it names in the place of the name.
+    """Return the configuration with each codelist that it names replaced by its content.
 
     The levels become alternatives of their column, beside those that it lists, or beside the one of each code.
 
@@ -383,7 +384,7 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return the columns, where those that count marks of others know which atomic bins of these are one."""
+    """Return the columns; those that count indicators of other columns get the atomic bins that stand for an indicator."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -511,7 +512,7 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
 
 
 def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
-    """Return a format that tells this part of a date, or all of it."""
+    """Return the date format. Raises ColumnError where it lacks the needed part of a date, or the day if none is named."""
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
@@ -563,7 +564,7 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
-    """Return the numbers that stand for bins by their labels, each that of a value which the bin can hold."""
+    """Return the representative values of bins by label; each must be a value that its bin can hold."""
     interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in interval_of:

@@ -39,7 +39,7 @@ class Geography:
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
     def in_words(self, rows: int) -> str:
-        """Return how many areas each level has, and what noise leaves of the number of rows in one of them."""
+        """Return, in words, the number of areas in each level and the noise in the number of rows of an area."""
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(self.chain, self.areas, strict=True))
         lines = [
             f"Areas: {levels}. One standard deviation of the noise in the number of rows of an area, and in one cell, of a "
@@ -51,13 +51,13 @@ class Geography:
 
 
 def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> Geography:
-    """Return the levels with their numbers of areas in `binnings`, and the noise of what is measured of each."""
+    """Return the levels with their numbers of areas in `binnings`, and the noise of the counts of each level."""
     areas = tuple(len(binnings.binning(name)) for name in table.chain)
     return Geography(chain=table.chain, areas=areas, noise=_noise(table, release, binnings))
 
 
 def check_geography(table: GeographyTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for what is wrong with the codelist and its levels, before columns are made of them."""
+    """Add a problem for each mistake in the codelist and its levels, before columns are made from them."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
         names = listing(name for name, column in release.columns.items() if column.kind == "code")
@@ -131,11 +131,11 @@ class Marks:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """A number of marks follows from the columns that it counts."""
+        """Return the columns that follow from others: a number of indicators follows from the columns it counts."""
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
-        """Return which columns of numbers there are, and what they cost."""
+        """Return which columns of counts there are, and what they cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return (
             f"Numbers of indicators: {groups}. Each number follows from its row, so a table of it costs as much as any other."
@@ -165,7 +165,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 
 
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for what is wrong with the columns of the groups, and with which of their categories are a mark."""
+    """Add a problem for each mistake in the columns of the groups, and in the categories that count as an indicator."""
     if release.linked is not None:
         problems.add("marks", "no such table where a second file has members of a row", "both")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:

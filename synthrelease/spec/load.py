@@ -64,7 +64,7 @@ def _own_values_of(sums: object) -> set[str]:
 
 
 class SpecBuilder:
-    """Turns validated files into a spec, collecting mistakes; later steps run only when earlier ones found none."""
+    """Builds a specification from validated files. It collects mistakes; a step runs only when earlier steps found none."""
 
     def __init__(
         self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
@@ -170,12 +170,12 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without what options add, its rules with their levels written out."""
+        """Return the configuration without the additions of options, with levels in its rules written out."""
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
-        """Return what options make of their tables, and a problem for each setting that does not go with one."""
+        """Return the additions of the options, and a problem for each setting that does not go with an option."""
         release, problems, file_of = self.release, self.problems, self.configuration.file_of
         if release.partition is not None:
             check_partition(release, criteria, self.acceptance_file, problems)
@@ -224,7 +224,9 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""
+        """Return the criteria, None for one that cannot be read, and the mistakes in them, reported after those of
+        the schema.
+        """
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
             model = problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)
@@ -287,8 +289,8 @@ def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> Release
 
 
 def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """Return the specification that there would be if its files held this; what the acceptance file holds where nothing is
-    given.
+    """Return the specification of a configuration whose files are replaced by these texts; without an acceptance text, the
+    acceptance file stays as it is.
 
     Raises
     ------

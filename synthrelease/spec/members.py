@@ -24,7 +24,7 @@ _PROTECTED = (
 
 
 def members_in_words(schema: Schema, linked: Linked) -> str:
-    """Say what a plan protects of roots with members, and of a root with more members than are released which ones are.
+    """Explain the protection of roots with members, and which members of a root with too many are released.
 
     Which ones these are is a function of the root's own rows, so any order is within the guarantee (theory 1.10, roots with
     their members). An order by released values is allowed, and changes what figures of these columns are about.
@@ -49,7 +49,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for what is wrong with the columns and rules of members, before the wide record is made of them."""
+    """Add a problem for each mistake in the columns and rules of members, before the wide record is made from them."""
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:

@@ -49,7 +49,7 @@ class Options:
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
     def in_words(self, total: Loss, rows: int) -> Iterator[str]:
-        """Yield what `plan` says of options, for a private file of so many rows."""
+        """Yield the sentences on options that `plan` prints for a private file with this number of rows."""
         if self.series is not None and self.series.year is not None:
             yield promise_text(self.series.year)
         if self.scout is not None:
@@ -65,7 +65,7 @@ class Options:
 
 
 def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem where there are no gaps to fill, or where rows should agree in what is no column."""
+    """Add a problem where there are no gaps to fill, or where the agreement of rows names an unknown column."""
     if schema.linked is not None:
         expected = "no such table where records have members: a copy would be one table of roots with all their members"
         problems.add("imputation", expected, "one")

@@ -58,7 +58,7 @@ _LOADED: dict[str, str] = {}
 
 
 def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
-    """Load the classes of one package, and return each with its name as the two files have it.
+    """Load the classes of one package; return each class with its name in the two files.
 
     Raises
     ------

@@ -32,7 +32,7 @@ from synthrelease.spec.columns import ColumnError, build_column, group_binning, 
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """Check a column of design weights: it needs positive numbers, and a file of which each row is one respondent."""
+    """Check a column of design weights: its numbers must be positive, and each row must be a single respondent."""
     marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
     if marked and release.input.one_row_per is None:
         problems.add(
@@ -52,7 +52,9 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return what is public about the number of rows, which depends on whether rows can be left out at all."""
+    """Return how the number of rows becomes known: stated, exact, counted with noise, or public because no rule excludes a
+    row.
+    """
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
     if isinstance(setting, int):
@@ -74,7 +76,7 @@ def division(release: ReleaseFile) -> PartitionRule | None:
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """Add a problem for a stated number of rows with which no table keeps what is promised about each of its rows."""
+    """Add a problem where, for the stated number of rows, no table can meet what is promised about each of its rows."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -90,7 +92,7 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return how the dates of a column are written, and those that are subtracted where these are written otherwise."""
+    """Return the format of a column's dates, and that of the dates subtracted from them where it differs."""
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
@@ -133,7 +135,7 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Return the rule with labels in the place of groups; as it is where it names no level.
+    """Return the rule with groups replaced by their labels; unchanged where it names no level.
 
     Raises
     ------
@@ -230,7 +232,9 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
-    """Raise SpecError where nobody has said how rows belong to persons: before anything is promised, committed to or spent."""
+    """Raise SpecError where the configuration does not say how rows belong to persons; called before anything is promised,
+    committed to or spent.
+    """
     if unit.records_per_person == NOT_ANSWERED:
         raise SpecError.at(path, "unit.records_per_person", QUESTION, repr(NOT_ANSWERED))
     if not unit.answered:
@@ -238,7 +242,7 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
-    """Say which rows of a person are used, and how figures lean because of it.
+    """Return which rows of a person are used, and the direction in which this biases figures.
 
     Parameters
     ----------
@@ -259,7 +263,7 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
 
 
 def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
-    """Return what the plan promises to a record, and to a person with several of them.
+    """Return the guarantee of the plan for a record, and for a person with several records.
 
     Parameters
     ----------
@@ -281,7 +285,7 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
 
 
 def _person(unit: UnitTable, total: Charge) -> str:
-    """Return what protects a person with several records."""
+    """Return the guarantee for a person with several records."""
     loss = loss_of_group(total.epsilon, total.delta, unit.records)
     protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
     protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
@@ -317,7 +321,7 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return the rules with what each applies to, and their tables with levels written out.
+    """Return the rules with the columns each applies to, and their tables with levels written out.
 
     Parameters
     ----------
@@ -348,7 +352,7 @@ def read_rules(
 
 
 def domains_of(release: ReleaseFile) -> dict[str, Domain]:
-    """Return what a rule or a condition may compare each column with."""
+    """Return, for each column, the values that a rule or condition may compare it with."""
     return {
         name: Domain(
             kind="category" if table.kind == "code" else table.kind,
@@ -361,7 +365,7 @@ def domains_of(release: ReleaseFile) -> dict[str, Domain]:
 
 
 def _added_by(written: ReleaseFile) -> list[str]:
-    """Return, of each rule of a record, the option that adds it; an empty text for those that are written in the file."""
+    """Return, for each rule of a record, the option that adds it; empty for a rule from the file."""
     options = [""] * len(written.rules)
     for name, _, rules in written.widened():
         options += [name] * (len(rules) - len(options))
@@ -422,8 +426,9 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return the columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
-    are the same ones."""
+    """Return the columns of slots for which the own values of all members count, each with the columns of all slots: their
+    atomic bins are the same.
+    """
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
         slots = linked.slots_of(name, release.columns)
@@ -434,7 +439,7 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """Return what the rules of one kind leave possible."""
+    """Return the combinations that the rules of one kind allow."""
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")

@@ -24,7 +24,7 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for every setting that speaks of all rows: with [partition] figures are about one piece of them."""
+    """Add a problem for every setting about all rows: with [partition] figures are about one piece of the rows."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
@@ -56,7 +56,7 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
 
 
 def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) -> Iterator[str]:
-    """Yield what a plan and a release say of the rows that the release works with."""
+    """Yield the sentences of a plan and of a release about the rows the release uses."""
     if partition is not None:
         yield (
             f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of them; the "
@@ -130,7 +130,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
 
 
 def design_in_words(table: DesignTable) -> str:
-    """Return what answers say of a population, as far as the design tells."""
+    """Return the sentence on what answers can claim about a population, given the stated design."""
     if table.groups is not None and table.effect is None:
         return f"Design: intervals for a population need a noisy table with the random groups of clusters ({table.groups})."
     if table.clusters is not None and table.effect is None:
@@ -140,7 +140,7 @@ def design_in_words(table: DesignTable) -> str:
 
 
 def scout_in_words(table: ScoutTable) -> str:
-    """Return what `plan` says of the scout before a release."""
+    """Return the sentence of `plan` about the scout that precedes a release."""
     delta = f"delta = {float(table.delta):g}"
     return (
         f"Scout: the noisy tables of single columns ({table.document[:16]}) cost epsilon = {decimal_text(table.cap.alone)} by "

@@ -144,7 +144,7 @@ class ReleaseSpec:
 
     @property
     def text(self) -> bytes:
-        """What decides about a release, the shortlist included, written down in the one way that has its digest."""
+        """Return the canonical text that decides a release, shortlist included; its digest identifies the specification."""
         listed = None if self.space.shortlist is None else [self.described(configuration) for configuration in self.space]
         return canonical_text(self.tables, listed)
 
@@ -154,7 +154,7 @@ class ReleaseSpec:
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
-        """Return a configuration as it is published: a public table that a generator starts from is named by its content."""
+        """Return a configuration in its published form: a public table that a generator starts from is named by its content."""
         description: dict[str, Any] = configuration.describe()
         return description | {"generator": with_digests(description["generator"], self.priors)}
 
@@ -173,7 +173,7 @@ class ReleaseSpec:
 
     @cached_property
     def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
-        """Once, per round and after acceptance."""
+        """Return the charges spent once, per round, and after acceptance."""
         once = [
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.once()),
@@ -212,7 +212,7 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """Yield what takes a limited number of rows, in words, and how many (docs/threat-model.md)."""
+        """Yield the parts that work only up to a number of rows, in words, each with that number (docs/threat-model.md)."""
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
@@ -221,7 +221,7 @@ class ReleaseSpec:
             yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
-        """Return what the shared measurements answer; None where nothing is measured before the rounds."""
+        """Return the answers of the shared measurements; None where nothing is measured before the rounds."""
         if measured is None:
             return None
         return MeasuredAnswers(
@@ -229,7 +229,9 @@ class ReleaseSpec:
         )
 
     def check_unit_answered(self) -> None:
-        """Raise SpecError where nobody has said how rows belong to persons: everything that promises or spends asks."""
+        """Raise SpecError where the configuration does not say how rows belong to persons; everything that promises or spends
+        calls this.
+        """
         check_unit_answered(self.unit, self.path)
 
     def check_limit(self) -> None:
@@ -239,7 +241,7 @@ class ReleaseSpec:
         self.plan.check_limit(limit, self._fitting_words() if above else "")
 
     def _fitting_words(self) -> str:
-        """Say which generation budget the limit leaves room for, found by bisection: the total grows with it."""
+        """Return the largest generation budget that the limit allows, found by bisection: the total grows with the budget."""
         low, high = Fraction(0), self.generation_budget
         for _ in range(20):
             middle = (low + high) / 2
@@ -262,7 +264,7 @@ class ReleaseSpec:
 
     @property
     def most_rows(self) -> int | None:
-        """How many rows the private file has at most, where it is a sample of a population."""
+        """Return the largest number of rows of the private file, where it is a sample of a population."""
         return None if self.options.population is None else self.options.population.size
 
     def check_rows(self, n_file: int) -> None:
@@ -277,11 +279,11 @@ class ReleaseSpec:
 
     @property
     def year(self) -> YearOfSeries | None:
-        """Which year of a plan over years the release is; None where it is in none."""
+        """Return the year of the release in a plan over years; None where it is in none."""
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError for what a release that spends must not say, as an erratum does."""
+        """Raise SpecError for a setting that a release which spends must not have, such as an erratum."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
@@ -317,7 +319,7 @@ class ReleaseSpec:
 
     @property
     def generation_unit(self) -> str:
-        """What the budget of a fit is: "epsilon", or "rho" where a family is zero-concentrated."""
+        """Return the unit of the budget of a fit: "epsilon", or "rho" where a generator is zero-concentrated."""
         return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
 
 

@@ -91,7 +91,7 @@ class TableRequest:
 
     @property
     def source(self) -> Source:
-        """Where the table is, with that of the members."""
+        """Return the location of the table, with that of the members' table."""
         return Source.of(self.data, self.table, self.members)
 
 
@@ -317,9 +317,7 @@ class ScoutRequest:
 
 
 def help_texts(command: Callable[..., Any]) -> dict[str, str]:
-    """Return the help of each parameter of a command: of its docstring, of that of a class it inherits from, or of this
-    module.
-    """
+    """Return the help text of each parameter of a command, from its docstring, its base class or this module."""
     owners = reversed(command.__mro__) if isinstance(command, type) else [command]
     texts = entries(__doc__ or "", "Parameters")
     for owner in owners:
@@ -349,7 +347,7 @@ def flags(name: str, option: Option) -> tuple[str, ...]:
 
 
 def command_words(request: object) -> list[str]:
-    """Return the words after a command that ask for this request again; what has its default is left out."""
+    """Return the command-line words that repeat this request; defaults are omitted."""
     options, words, arguments = shown_options(type(request)), list[str](), list[str]()
     for field in fields(request):  # type: ignore[arg-type]
         value, option = getattr(request, field.name), options[field.name]

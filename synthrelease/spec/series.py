@@ -19,7 +19,7 @@ MAX_BYTES = 100_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """A series with the content of each file release.json; `corrected` is that of the release which an erratum replaces."""
+    """A series with the content of each release.json; `corrected` is the content for the release that an erratum replaces."""
 
     name: str
     earlier: tuple[bytes, ...] = ()
@@ -78,7 +78,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 
 def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
-    """Return the year of an earlier release and what it cost; a problem where it is not of the same plan, or of this year."""
+    """Return the year of an earlier release and its cost; add a problem where it does not fit the plan, or this year."""
     from synthrelease.published.document import read_leniently  # here, because most plans are of one release
 
     try:
@@ -105,7 +105,7 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
 
 
 def promise_text(year: YearOfSeries) -> str:
-    """Return what is promised to a person over all years, in words."""
+    """Return the guarantee for a person over all years, in words."""
     plan = year.horizon
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
     persons = (

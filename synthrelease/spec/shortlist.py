@@ -27,7 +27,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class ShortlistTable(SpecTable):
-    """[[configurations]]: one configuration, as `Configuration.describe` writes it, and what was found out about it."""
+    """[[configurations]]: one configuration, as `Configuration.describe` writes it, and the results of its rehearsal."""
 
     transformation: dict[str, str]
     generator: dict[str, Any]
@@ -38,7 +38,8 @@ class ShortlistTable(SpecTable):
 
 
 class RehearsedTable(SpecTable):
-    """[data]: what it was rehearsed on, so that a release of that very table is refused (`enclave.ingest.check_not_public`).
+    """[data]: the public table of the rehearsal, so that a release of that very table is refused
+    (`enclave.ingest.check_not_public`).
 
     Behind the URI of a database there are 0 bytes.
     """
@@ -49,7 +50,7 @@ class RehearsedTable(SpecTable):
 
 
 class VerdictTable(SpecTable):
-    """[verdict]: what the rehearsal found out about the associations of columns, on public rows.
+    """[verdict]: the results of the rehearsal for the associations of columns, on public rows.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
-        """Yield what a release may not pass over: what was expected and found. Nothing where the publisher names it as known.
+        """Yield what a release must not ignore: expected and found. Nothing where the publisher names it as known.
 
         Parameters
         ----------
@@ -120,11 +121,13 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification has what was rehearsed, whatever it costs."""
+        """Return whether the specification is the rehearsed one in everything that `judged_digest` covers, whatever it
+        costs.
+        """
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether this is what the specification costs, with its generation budget and rounds."""
+        """Return whether this cost is that of the specification, with its generation budget and rounds."""
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
@@ -140,14 +143,14 @@ def rounds_words(spec: ReleaseSpec) -> str:
 
 
 def judged_digest(tables: Mapping[str, Any]) -> str:
-    """Return a digest of what a verdict rests on: the specification without its title and texts, its budget and its selection,
-    and without what is not promised and who said or agreed to what.
+    """Return a digest of the specification as far as a verdict depends on it: without title and texts, without budget and
+    selection, without the associations not promised, and without the persons who stated or agreed to values.
     """
     return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
 
 
 def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) -> dict[str, Any]:
-    """Return what `judged_digest` is of; with the budget and the selection where a verdict depends on what it costs."""
+    """Return the tables that `judged_digest` covers; with budget and selection where a verdict depends on the cost."""
     left_out = ("title", "description", "unit", *(("budget", "selection") if whatever_it_costs else ()))
     rest = {name: value for name, value in tables.items() if name not in left_out}
     acceptance = {name: value for name, value in tables["acceptance"].items() if name not in ("description", "not_promised")}
@@ -166,7 +169,7 @@ FORMAT: Literal[1] = 1
 
 
 class ShortlistFile(SpecTable):
-    """shortlist.toml; without a format, which the last versions before 1.0.0 did not write, it is of format 1."""
+    """shortlist.toml. A file without a format number, as the last versions before 1.0.0 wrote it, is of format 1."""
 
     format: Literal[1] = FORMAT
     title: str = ""
@@ -241,7 +244,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
 
 
 def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
-    """Return the configuration that is published so, where the release could have drawn it; None otherwise."""
+    """Return the configuration with this published form, where the release could have drawn it; None otherwise."""
     try:
         index = _index(spec.space, _places(spec.space), described)
     except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
@@ -253,13 +256,15 @@ def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configu
 
 
 def rehearsed_on(path: str | Path) -> RehearsedTable | None:
-    """Return what a shortlist was rehearsed on; None where it does not say. Raises SpecError as `narrowed`."""
+    """Return the public table on which a shortlist was rehearsed; None where it is not named. Raises SpecError as
+    `narrowed`.
+    """
     return _read(path).data
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return what was found out about the plan of this specification: as it was rehearsed, or as was proposed; None of another
-    one.
+    """Return the results of the rehearsal for the plan of this specification, as rehearsed or as proposed; None for any other
+    plan.
 
     Raises SpecError as `narrowed`.
     """
@@ -311,7 +316,7 @@ def _index(
 
 
 def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
-    """Return the settings with those that were left out: a shortlist may be older than a setting."""
+    """Return the settings, with defaults for those missing: a shortlist may be older than a setting."""
     model = models.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}

@@ -73,7 +73,7 @@ def check_answered(
 
 
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
-    """Return what the bound of every answered criterion is at least for tables of n rows, because of the noise: public
+    """Return the smallest bound that each answered criterion can reach for tables of n rows, because of the noise: public
     beforehand.
 
     The risk, the tables and their noise are those of the release; the counts are not looked at, there are none.
@@ -136,7 +136,7 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Return the digest of a public table; of an earlier release that of its release.json, which names the checksum of its
+    """Return the digest of a public table; for an earlier release that of its release.json, which names the checksum of its
     rows.
     """
     if name.startswith(RELEASED):
@@ -155,7 +155,7 @@ _TIED = "bins into which a row of another bin can be moved (no rule decides this
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield what is wrong with bins that a generator names, beside what its columns alone show.
+    """Yield the mistakes in bins that a generator names, except those that its columns alone show.
 
     Parameters
     ----------
@@ -179,7 +179,9 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """Check a line that measurements give: it is that of the rows in the tables, so none may be missing for its own target."""
+    """Add a problem where a generator names rare bins of the target of a measured regression line: the line is about the
+    other rows.
+    """
     for generator in space.generators:
         bins = generator.counted_apart(space.common.layout) if _names_bins(generator) else ()
         for criterion in criteria:
@@ -191,8 +193,8 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether a row of another bin can be in each of these, with everything else as it is, as far as each rule by itself
-    says.
+    """Return whether a row of another bin could be in each of these bins with everything else unchanged, judged by each rule
+    separately.
 
     Parameters
     ----------
@@ -216,7 +218,7 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Yield bins that are named of a column of which rounds draw several alternatives."""
+    """Yield bins that a generator names of a column for which rounds draw several alternatives."""
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
@@ -325,7 +327,7 @@ def _generator_mistakes(
     synthetic: Plausibility,
     selection: SelectionTable,
 ) -> Iterator[Mistake]:
-    """Yield what is wrong with a generator: by itself, with what [selection] wants of it, or beside the first one.
+    """Yield mistakes in a generator: on its own, with [selection], or beside the first generator.
 
     Of several kinds of mistakes the first one is told, as the others may follow from it.
     """
@@ -376,7 +378,7 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Add every combination of the listed hyperparameters, each validated by its class, with the place it comes from."""
+    """Add every combination of the listed hyperparameters, validated by its class, with its place in the file."""
     model = problems.class_for(path, key, table, models, problems.file)
     if model is None:
         return

@@ -86,7 +86,7 @@ MOST_CELLS = 100_000
 def build_calibration(
     table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
 ) -> Calibration | None:
-    """Return the calibration over atomic bins; None, and problems, where it cannot be.
+    """Return the calibration over atomic bins; None, with problems, where it cannot be built.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def build_calibration(
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Check the column to start from, those to collapse, and that none has the name of the weights."""
+    """Check the column of starting weights, the columns to collapse, and that no column has the name of the weights."""
     if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"another name: [calibration] adds a column {WEIGHT!r} to the table", repr(WEIGHT))
     columns = release.columns
@@ -123,7 +123,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield those over atomic bins in which there is no mistake."""
+    """Yield the margins over atomic bins that contain no mistake."""
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -212,7 +212,7 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Check that a table of every configuration has these groups, and that the rules leave rows in those with a total."""
+    """Check that a table of every configuration has these groups, and that the rules allow rows in each group with a total."""
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):

@@ -81,7 +81,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """Two files differ from those that were tried: what tried them, and the parts that changed, in words."""
+    """Two files that differ from the tried ones: the command that tried them, and the parts that changed, in words."""
 
     by: str
     parts: str
@@ -119,7 +119,7 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengt
 
 
 def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
-    """Return whether these two files were tried as they are; False where nothing is known of them.
+    """Return whether these two files were tried as they are; False where no trial is known.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
-    """Return what `tried` does, with changes as a value.
+    """Return what `tried` returns, with the changes as a value.
 
     Raises
     ------
@@ -155,24 +155,24 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
 
 
 def rows_tried(spec: ReleaseSpec) -> int | None:
-    """Return how many rows the public table had that these files were tried on, as they are or before an edit; None where
-    nothing tells.
+    """Return the number of rows of the public table on which these files, or an earlier version of them, were tried; None where
+    it is unknown.
     """
     return next((attempt.rows for attempt in _readable(spec) if attempt.rows is not None), None)
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return how strongly columns are associated in the public table that these files were tried on, as far as it is known."""
+    """Return the association of the columns in the public table on which these files were tried, as far as it is known."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of what the trial of a draft rests on; empty where nothing tells."""
+    """Return the digest of what the trial of a draft depends on; empty where it is unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
 def _readable(spec: ReleaseSpec) -> list[Tried]:
-    """Return what is known, or nothing where a digest is damaged: whoever needs to know that asks `tried`."""
+    """Return the stored results; nothing where a digest is damaged. A caller that must know about damage calls `tried`."""
     with suppress(SpecError):
         return list(_known(spec))
     return []
@@ -182,15 +182,16 @@ WITHHELD = "What a trial on the public file kept is not said: the files were cha
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:
-    """Return what a draft found out about the associations that its rows keep, while the settings stand on which that rests;
-    otherwise why nothing is said. Words that no draft wrote are the publisher's."""
+    """Return the trial's results on the associations that the rows preserve, as long as its settings are unchanged; otherwise
+    the reason why there are none. Words that no draft wrote are the publisher's.
+    """
     return spec.not_promised.kept and (
         spec.not_promised.kept if trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
     )
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return one digest of all that decides what rows keep: neither thresholds nor words do."""
+    """Return one digest of everything that decides which associations the rows preserve: neither thresholds nor texts do."""
     return _digest({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
@@ -240,8 +241,8 @@ def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
 
 
 def _known(spec: ReleaseSpec) -> Iterator[Tried]:
-    """Yield what is known of the configuration, of the one that it extends, and of others beside them with the same acceptance
-    file.
+    """Yield the stored results for the configuration, for the one it extends, and for others in the folder with the same
+    acceptance file.
 
     Raises
     ------
@@ -262,7 +263,7 @@ def _known(spec: ReleaseSpec) -> Iterator[Tried]:
 
 
 def _read(path: Path) -> Tried:
-    """Raise SpecError for a digest that cannot be read: it cannot be told what was tried."""
+    """Read a stored digest. Raises SpecError where it cannot be read: then it is unknown what was tried."""
     expected = "what a draft or a rehearsal wrote there about the two files that it tried"
     try:
         content = json.loads(path.read_bytes())

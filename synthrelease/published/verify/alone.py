@@ -41,7 +41,7 @@ from synthrelease.spec.columns import ColumnError, build_column
 
 
 def flavour(document: ReleaseDocument) -> Check:
-    """Compare what is stated with what follows from guarantee, domain and what else is said of the file."""
+    """Compare the stated privacy definition with the one that follows from guarantee, domain and the facts about the file."""
     flavour_part = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
     summary = f"measure of the loss: {flavour_part.standard}; published exactly: {', '.join(flavour_part.scope.places())}"
@@ -178,7 +178,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
 
 
 def edge_text(bin_: BinPart, whole: bool) -> str:
-    """A bin by its edges, in the grammar of bins."""
+    """Return a bin by its edges, in the grammar of bins."""
     if bin_.lower is None or bin_.below is None:
         return (
             f">={_decimal(bin_.lower)}" if bin_.lower is not None else "" if bin_.below is None else f"<{_decimal(bin_.below)}"
@@ -194,7 +194,7 @@ def _decimal(value: float) -> str:
 
 
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
-    """Yield what a single bin can be wrong in: its label against its edges and its number."""
+    """Yield the problems of a single bin: its label must agree with its edges and its number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
@@ -224,8 +224,9 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Return whether its edges are those of the label, and its number that of the label, or a stated one that lies in the
-    bin."""
+    """Return whether the bin's edges match its label; its number must match the label too, or be a stated number inside the
+    bin.
+    """
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)
@@ -312,7 +313,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return what was found before a check on which the others build."""
+    """Return the checks so far when one fails on which the others depend."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -348,7 +349,9 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
-    """Every file that was written is there, and no other: who opens one takes it for a part of what was checked."""
+    """Check that every listed file exists and that there is no other, which a reader could take for a part of what
+    was checked.
+    """
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
     yield Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
@@ -359,7 +362,7 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in it, the names of settings too."""
+    """Return every text in a value, names of settings included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -421,7 +424,7 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """Return what is wrong with the order of the parts of a Parquet file whose rows were read."""
+    """Return the problems in the order of the parts of a Parquet file whose rows were read."""
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

@@ -43,7 +43,9 @@ from synthrelease.published.verify.checks import Check
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
-    """A maximum over pieces stands in the tree just where rows were divided, once, at the root, with a part for each piece."""
+    """Check that the charge tree has a maximum over pieces just where rows were divided: once, at the root, with a part for
+    each piece.
+    """
     root = document.charges
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
     if document.divided_rows is None:
@@ -67,7 +69,9 @@ def _where(piece: str | None) -> str:
 
 
 def charges(document: ReleaseDocument) -> Check:
-    """Every node follows from its parts, the root is the guarantee, and every criterion is charged what it states."""
+    """Check that every node follows from its parts, that the root is the guarantee, and that each criterion is charged as it
+    states.
+    """
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
     leaves = sum(1 for _ in document.charges.leaves())
@@ -82,7 +86,7 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """A node is composed once more from its parts, as they are stated, and compared; its parts likewise."""
+    """Compare a node with the composition of its parts as stated; repeat this for the parts."""
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
         yield from _node_problems(part, selection)
@@ -106,7 +110,9 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
-    """Return what the parts of a node give by its rule. Raises BudgetError or ValueError where the rule gives no guarantee."""
+    """Return the composition of a node's parts by its rule. Raises BudgetError or ValueError where the rule gives no
+    guarantee.
+    """
     parts = [part.charge() for part in node.parts]
     if node.rule == SUM:
         return in_sequence(node.name, *parts)
@@ -161,7 +167,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
-    """The number of rows, what was paid for it and what is said of it go together."""
+    """Yield the contradictions between the number of rows, its cost and the statements about it."""
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":

@@ -57,14 +57,14 @@ class Check:
 
     @property
     def mark(self) -> str:
-        """Return what it came to, in a word."""
+        """Return the result of the check in one word."""
         if self.unknown:
             return "not known here"
         return "not made" if not self.made else "PROBLEM" if self.problems else "none" if self.absent else "ok"
 
 
 def made(name: str, check: Callable[[], Check]) -> Check:
-    """A check, or the problem that it cannot be made: somebody may have written whatever into release.json."""
+    """Return a check, or the problem that it cannot be made: anybody may have written release.json."""
     try:
         return check()
     except Exception as error:
@@ -73,7 +73,7 @@ def made(name: str, check: Callable[[], Check]) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All checks of a bundle, and what no check can tell.
+    """All checks of a bundle, and the facts that no check can establish.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Report:
 
     @property
     def vouched_for(self) -> bool:
-        """Return whether something from elsewhere than the bundle says who made it, or what was fixed before."""
+        """Return whether something from outside the bundle shows who made it, or what was fixed before."""
         return self.committed or (self.signed_by is not None and self.key_given)
 
     @property
@@ -128,7 +128,7 @@ class Report:
 
     @property
     def _unknown(self) -> str:
-        """Return what follows where nobody vouches for the files."""
+        """Return what follows where nobody outside the bundle confirms its files."""
         if self.signed_by is not None:
             return ""
         if self.commitment:
@@ -187,7 +187,7 @@ def check_unchanged(folder: Path, files: Files) -> None:
 
 
 def checksums(files: Files) -> Check:
-    """Every file is listed in SHA256SUMS with its checksum, and every listed file is there."""
+    """Check that SHA256SUMS lists every file with its checksum, and that every listed file is there."""
     name = "checksums"
     listed = read_checksums(files[CHECKSUMS]) if CHECKSUMS in files else None
     if listed is None:
@@ -205,7 +205,7 @@ def checksums(files: Files) -> Check:
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
-    """Raise InputError for a key or a commitment in a folder that it should vouch for: whoever made the folder chose it.
+    """Raise InputError for a key or commitment in a folder that it should confirm: whoever made the folder chose it.
 
     A link into the folder is refused, too; a copy cannot be told from the publisher's own.
     """
@@ -226,7 +226,7 @@ class Signature:
 
 
 def signature(files: Files, public_key: Path | None) -> Signature:
-    """SHA256SUMS was signed with the given key, or with the one in the bundle when none is given.
+    """Check that SHA256SUMS was signed with the given key; without a key, with the one in the bundle.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def _limits(text: str) -> tuple[float, float] | None:
 
 
 def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answer: ModelAnswerPart) -> Iterator[str]:
-    """Compare the stated estimates with those of the sums."""
+    """Compare the stated estimates with those that follow from the sums."""
     expected = _of_groups(model) if model.groups else _of_sums(document, part, model)
     for term in answer.terms:
         if term.estimate is None or term.low is None or term.high is None:
@@ -140,7 +140,7 @@ def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> d
 
 
 def _text(model: ModelPart, name: str) -> str:
-    """Return a factor as the sums have it."""
+    """Return a factor as it is written in the sums."""
     if name not in model.limits:
         return name
     low, high = (float(limit) for limit in model.limits[name])

@@ -64,7 +64,7 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Check every option that the release has, and whether it names the other releases that were given."""
+    """Check every option of the release, and whether it names the other releases that were given."""
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
         "split": of_split,
@@ -86,7 +86,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
-    """Yield what release.json says of the plan over years otherwise than the published specification, which fixes it.
+    """Yield the differences between release.json and the plan over years that the published specification fixes.
 
     Version 1.0.0 published no such table, so that a release which it made may have what its specification does not.
     """
@@ -103,7 +103,9 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
-    """Name what was fixed before the run and stands in no specification.json of version 1.0.0, a sentence each."""
+    """Name the facts that were fixed before the run but are missing from specification.json of version 1.0.0, one sentence
+    each.
+    """
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
             f"What release.json says in {name!r} is no part of the specification: releases of version 1.0.0 did not publish it "
@@ -202,7 +204,7 @@ def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
 
 
 def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Add up what is listed for a person, and compare what is listed with the releases that were given."""
+    """Add up the listed costs for a person, and compare the list with the releases that were given."""
     looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
     total_epsilon = part.total_epsilon_exact
     of_all = "nothing is promised to a person" if total_epsilon is None else f"epsilon {total_epsilon}"
@@ -244,7 +246,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
-    """Yield what does not follow from the plan over years and from the releases that are named."""
+    """Yield statements that do not follow from the plan over years and the named releases."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"expected a year of the plan, {horizon.years[0]} to {horizon.years[-1]}, found {plan.year}"
@@ -272,7 +274,7 @@ def _released_priors(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield what shows that this is no erratum of a release, but another one, which would have spent."""
+    """Yield evidence that this is not an erratum of a release but another release, which would have spent."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
             yield f"expected the same {name} in an erratum, found another"
@@ -384,7 +386,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
 def _copy_problems(
     bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, rules: Plausibility, open_: np.ndarray
 ) -> Iterator[str]:
-    """Yield what is wrong with the filled in values of one copy, whose rows have these bins."""
+    """Yield the problems of the values filled into one copy, whose rows have these bins."""
     lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
         if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():
@@ -460,7 +462,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each column of a group agrees with the number of marks in its row."""
+    """Check that each column of a group agrees with the number of indicators in its row."""
     problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)

@@ -27,7 +27,7 @@ class OtherBytes(Exception):
 
 
 def room_problems(content: Content) -> Iterator[str]:
-    """Yield what is wrong with the order of the parts, for a file whose rows could be read.
+    """Yield the problems in the order of a Parquet file's parts, for a file whose rows could be read.
 
     What stays possible: other values in statistics, and bytes behind the values inside a page or between fields of the footer.
     """

@@ -49,7 +49,7 @@ from synthrelease.spec.columns import build_column, group_binning
 
 @dataclass(frozen=True, kw_only=True)
 class Commitment:
-    """A commitment that was given: the name of its file, what it says, and its digest in groups of digits."""
+    """A given commitment: the name of its file, its content, and its digest in groups of digits."""
 
     name: str
     part: CommitmentPart
@@ -62,8 +62,9 @@ class Commitment:
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Return whether it is about this very run, and not about another year of the same plan or another release of its
-        year."""
+        """Return whether the commitment is about this very run, not about another year of the plan or another release of the
+        year.
+        """
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
             return True
@@ -71,8 +72,8 @@ class Commitment:
 
 
 def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
-    """Specification, program, charges, selection and criteria are those of the commitment; of another year of its plan, the
-    plan over years and the names, kinds and thresholds of the criteria.
+    """Check that specification, program, charges, selection and criteria equal those of the commitment; for another year of its
+    plan, check the plan over years and the names, kinds and thresholds of the criteria.
 
     The head of the ledger does not stand in a release; the steward's logbook shows it.
     """
@@ -86,7 +87,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return what a commitment shows when all is well, and whether that is the specification."""
+    """Return what a matching commitment shows, and whether it shows the specification."""
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
     if planned is None or years is None or commitment.covers(document):
@@ -109,7 +110,7 @@ def _years(document: ReleaseDocument) -> Any:
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield what was fixed for every year. A second release of the year that was committed to has a commitment of its own."""
+    """Yield the facts fixed for every year. A second release of the committed year has its own commitment."""
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
     if planned is not None and planned.again is not None and planned.year == years.year:
@@ -123,7 +124,7 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield what was fixed for this run."""
+    """Yield the facts fixed for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: expected {part.specification[:16]}..., that"
@@ -256,7 +257,7 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """One of the tables, where a list of values stands for each of them."""
+    """Compare one of the tables, which may list several values for a setting."""
     configuration = document.configuration.get(name, {})
 
     def fits(table: Mapping[str, Any]) -> bool:
@@ -270,7 +271,9 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
-    """The law of the rounds, what decides one, and how many configurations there are: every combination of what is listed."""
+    """Check how rounds are repeated, what decides one, and the number of configurations: every combination of the listed
+    values.
+    """
     settings, selection = release.selection, document.selection
     rounds = None if settings.rounds is None else {number: str(share) for number, share in settings.rounds.items()}
     stop = None if settings.rounds is not None else str(settings.stop_probability)
@@ -302,7 +305,9 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Each budget of the specification is charged once, and nothing else is; what a round spends stands below the selection."""
+    """Check that each budget of the specification is charged once, and nothing else; what a round spends belongs below the
+    selection.
+    """
     costs = {leaf.name: leaf for leaf in document.charges.planned()}
     shared, joint = release.selection.measurements == "shared", release.selection.test_epsilon
     budgets: dict[str, Fraction] = {GENERATION: release.budget.generation}
@@ -347,7 +352,7 @@ def _rounds(node: ChargePart) -> Iterator[ChargePart]:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """Return what stands before the name of a criterion in the names of charges: "criterion", and what else one fits."""
+    """Return the words before the names of charges: "criterion" for "criterion: NAME"."""
     return {name.partition(": ")[0] for name in names if ": " in name}
 
 
@@ -358,12 +363,12 @@ def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
 
 
 def _cost(leaf: ChargePart) -> Fraction:
-    """Epsilon, or rho where the charge is a curve."""
+    """Return epsilon, or rho where the charge is a curve."""
     return Fraction(leaf.epsilon_exact) if leaf.renyi is None else Fraction(leaf.renyi.rho)
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Return whether two values of a setting mean the same: numbers by what they are, however they are written."""
+    """Return whether two values of a setting are equal: numbers by value, however written."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
