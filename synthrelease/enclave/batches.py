@@ -50,7 +50,7 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """Return the next part and what became of it; None at the end. Raises what its reading or the work on it raised.
+        """Return the next part and its result; None at the end. Raises the error of reading it or of working on it.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, self._pool.submit(self._work, part)))
 
     def forget(self) -> list[Part]:
-        """Give back the parts after the one that came last; they will be asked for once more."""
+        """Give back the parts after the latest one; they will be requested again."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

@@ -81,7 +81,7 @@ class NumberTexts(LazyTexts):
 
 
 class WithNull(LazyTexts):
-    """Texts, and after them the one of a null."""
+    """Distinct texts followed by the text of a null."""
 
     def __init__(self, texts: LazyTexts):
         self._texts = texts

@@ -31,7 +31,7 @@ DENSE = 2**24
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CountedRows:
-    """What some rows add up to. Private; the repr shows nothing.
+    """The counts of some rows. Private; the repr shows nothing.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """Gives every text its bin, a batch at a time, and notes what must not occur.
+    """Assigns every text its bin, a batch at a time, and records forbidden texts.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ class BinRule:
         return digits
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
-        """Return these counts, with what was noted."""
+        """Return these counts with the recorded facts."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins, with those of texts that are no number or date where missing values go."""
+    """Return the bins; texts that are no number or date get the bin of missing values where the column sends them there."""
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
 

@@ -65,7 +65,7 @@ codecs.register_error(STRAY_LETTERS, _stray_letters)
 
 
 def open_text(file: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
-    """Return the text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
+    """Return the text of a file with its line ends unchanged, without a UTF-8 byte order mark."""
     codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
     return io.TextIOWrapper(open_bytes(file, compressed), encoding=codec, errors=_errors(encoding), newline="")
 
@@ -95,7 +95,7 @@ def utf_8_of(block: bytes, encoding: str) -> bytes:
 
 
 class Blocks:
-    """The bytes of a file, some whole lines at a time. What could not be read once is not tried again.
+    """The bytes of a file, several whole lines at a time. A failed read is not tried again.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ _MARK = "\ufeff".encode()
 
 
 class PlainReader:
-    """Reads whole lines of one file, those that are plain.
+    """Reads whole lines of one file that are plain.
 
     Lines are plain when `csv` in strict mode, with spaces after a delimiter left out, must read each as one row of `width`
     fields: no zero byte, no blank line, no line end but LF and CR LF, every quote right at the beginning or the end of a field
@@ -338,7 +338,7 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """`csv` refuses a longer field by a number of the whole process, which other libraries set as well."""
+    """Raise the field limit of `csv` to the longest text, and restore it at the end: the limit belongs to the whole process."""
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
         yield
@@ -347,7 +347,7 @@ def longest_field() -> Iterator[None]:
 
 
 class _Lines:
-    """The lines of a text with their ends. Refuses what no table holds, before it fills the memory or takes for ever.
+    """The lines of a text with their ends. Refuses a line that no table holds, before it fills the memory or takes forever.
 
     `waiting` are the lines of the blocks that were begun, as far as they have not come. `length` counts the characters of the
     record that is being read, and `blank` the blank lines on end: the reader sets them to 0 after each record, and after lines

@@ -115,9 +115,7 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """Return one value of a database as a text. A moment with an offset is that of UTC, a span of less than a day a time of
-    day.
-    """
+    """Return one value of a database as a text: a time with an offset in UTC, a span of less than a day as a time of day."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -180,7 +178,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], 
 
 
 def _interrupt(connection: Any) -> None:
-    """Tell a driver to stop, in the words of those that can."""
+    """Ask a driver to stop, by the method it offers."""
     for name in ("cancel", "interrupt"):
         getattr(connection, name, lambda: None)()
 

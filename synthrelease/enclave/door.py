@@ -101,7 +101,7 @@ def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return (size,) different numbers below `bound`, in rising order, size <= bound / 2; every set of them is equally likely.
+    """Return (size,) different numbers below `bound` in rising order, size <= bound / 2; every such set is equally likely.
 
     At most as many numbers are drawn at once as are still missing, so all different ones are kept.
     """
@@ -112,7 +112,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return (bound,) True at the places of such numbers, in the memory that many of them need."""
+    """Return (bound,) True at `size` random places, in the memory that this many places need."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -148,8 +148,8 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Return whether the table is one of these public ones, by their `Counts.digest`. `enclave.ingest.check_not_public`
-        says why this may be asked.
+        """Return whether the table equals one of these public ones, by their `Counts.digest`.
+        `enclave.ingest.check_not_public` says why this question is allowed.
         """
         return bool(digests) and opaque(lambda: self.__counts.digest()) in digests
 
@@ -209,13 +209,13 @@ class Door:
             raise BudgetError("Refused: the table was divided, and only its pieces may be asked. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Return what becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""
+        """Return the changed counts, behind the same meter. Reveals nothing but the number of rows."""
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
 
 class PrivateRows(Door):
-    """The rows of a private file that its public rules keep, as counts. The number of rows in it is private.
+    """The rows of a private file that its public rules keep, as counts. Their number is private.
 
     They come without a plan: `with_plan` gives them the charges that may be spent.
     """
@@ -253,12 +253,12 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """What the generator is fitted to: this very table (`releasing.attempt` has tables in two pieces)."""
+        """Return the table the generator is fitted to: this table itself (`releasing.attempt` has tables in two pieces)."""
         return self
 
     @property
     def score(self) -> PrivateCounts:
-        """What the criteria ask: this very table."""
+        """Return the table the criteria are computed on: this table itself."""
         return self
 
     def __repr__(self) -> str:
@@ -271,7 +271,7 @@ class PrivateCounts(Door):
         return self._on(transformation)
 
     def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Return the rows in random pieces of public sizes, each behind a door of its own, without a plan (`with_plan` gives it
+        """Return the rows in random pieces of public sizes, each a protected table of its own without a plan (`with_plan` adds
         one).
 
         Parameters
@@ -294,7 +294,7 @@ class PrivateCounts(Door):
 
 
 def opaque(code: Callable[[], Result]) -> Result:
-    """Run what reads private counts. Raises PrivateFailure, with no message, cause or frame of what failed."""
+    """Run code that reads private counts. Raises PrivateFailure without the message, cause or frames of the failure."""
     try:
         return code()
     except Exception:

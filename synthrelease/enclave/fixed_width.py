@@ -106,7 +106,7 @@ def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTa
 
 
 def with_point(text: str, decimals: int, point: str) -> str:
-    """Return a number with the decimal point that its digits imply: 001234 is 12.34. What has a point keeps it."""
+    """Return a number with the implied decimal point: 001234 is 12.34. A number that has a point keeps it."""
     if not (match := _DIGITS.fullmatch(text)):
         return text
     digits = match[2].lstrip("0").zfill(decimals + 1)

@@ -83,7 +83,7 @@ def ingest(
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """What `check` says of a file that fits.
+    """The facts that `check` reports about a file that fits.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
 
 
 def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
-    """Yield what to say of keys that are written in more than one way, in both files where there are two."""
+    """Yield messages about keys that are spelled in several ways, in both files where there are two."""
     key = unit.key if schema.linked is None else schema.linked.key
     if key is not None:
         sources = [source] if source.members is None else [replace(source, members=None), source.members]
@@ -150,7 +150,7 @@ def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTab
 def read_public(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Counts:
-    """Count the kept rows of a file that is public: anybody may see them. Only the rehearsal may call it.
+    """Count the kept rows of a public file, which anybody may see. Only the rehearsal may call this.
 
     Of a person's rows that come at the same place the same ones are drawn in every reading.
 
@@ -168,7 +168,7 @@ def read_public(
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
-    """What fits, and the kept rows of the file."""
+    """The facts about a file that fits, and its kept rows."""
 
     kept: Counts
 
@@ -247,7 +247,7 @@ def _read(
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """What is known of a file that was called public: its role for messages, its size and sha256, and perhaps its place."""
+    """The known facts about a file that was called public: its role for messages, its size and SHA-256, perhaps its path."""
 
     role: str
     size: int
@@ -261,7 +261,9 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Raise InputError when the private file is one of these; opens it only where the sizes agree. A database is not asked."""
+    """Raise InputError when the private file is one of these public files; opens it only where the sizes agree. A database
+    is not checked.
+    """
     data = Source.of(data)
     if data.is_database:
         return
@@ -280,7 +282,7 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """Return the SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
+    """Return the SHA-256 of the file; of several files, those of each; of a database behind a URI, nothing."""
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))
         return hashlib.sha256(digests.encode()).hexdigest()

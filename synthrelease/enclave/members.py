@@ -93,7 +93,7 @@ class _Rows:
 
 
 class _Reading:
-    """What is read of a file.
+    """The columns to read from a file, with the problems and misfits found so far.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return the columns that order members, what makes words of their texts, and how many."""
+        """Return the columns that order members, the function that makes words of their texts, and the number of words."""
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
@@ -167,7 +167,7 @@ def _kind(column: Column) -> np.dtype:
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return how many different marks there are in both, and of each row the number of its mark."""
+    """Return the number of different key digests in both, and the number of each row's digest."""
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 

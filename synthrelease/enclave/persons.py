@@ -46,7 +46,7 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None]:
-    """Yield of each text the normal form of the key and the key as it is written; None for no key: a blank, a null, a missing
+    """Yield, for each text, the normal form of the key and the key as written; None for no key: a blank, a null, a missing
     value.
 
     Each follows from the text of the row alone, and from whether the file knows it as a number.
@@ -62,7 +62,8 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
 def marker(
     policy: InputTable, secret: bytes | None = None, form: Callable[[str, str], str] = lambda key, written: key
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Return what gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count.
+    """Return a function that gives (n_rows, 2) the digests of keys, and (n_rows,) whether each row has a key; spaces around a
+    key are ignored.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def first_rows(
 
 
 class Persons:
-    """The marks of all persons, and of each the first rows so far.
+    """The digests of all persons, and the first rows of each so far.
 
     A row of a person that k other ones come before cannot become one of the first k. Such rows are let go from time to time, so
     that the memory grows with the persons and not with the rows.
@@ -217,7 +218,8 @@ WORDS = 3
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
-    """Return what gives for a column the words by which its rows are ordered, each a function of the text of the row alone.
+    """Return a function that gives, for a column, the words by which its rows are ordered; each word depends on its own row's
+    text alone.
 
     Dates come by time, numbers by size, other texts by the first 16 bytes of their UTF-8, and rows without a value last. Dates
     as 2020-01-31, with a time behind them or not, are in order as texts.

@@ -78,7 +78,7 @@ def batches(
 
 
 def check_one_record_type(policy: InputTable) -> None:
-    """Raise InputError for record types in a table of several files, each of which would be searched for its own."""
+    """Raise InputError for record types in a table of several files, each of which would have its own record types."""
     if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
         raise InputError("expected one file where [input.fixed_width] has a record_type, found a table of several files.")
 
@@ -104,7 +104,9 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. It fails in many ways for a damaged file, and what it says may quote a value."""
+    """Yield the batches that a library reads. A library fails in many ways on a damaged file, and its message may quote a
+    value.
+    """
     try:
         yield from read
         return
@@ -122,7 +124,7 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
-    """Return whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
+    """Return whether a file of no other format is gzip. Raises InputError when it is not a CSV file."""
     if start.startswith(UTF_16):
         raise InputError(utf_16(policy.encoding))
     line = first_line(start)

@@ -54,11 +54,11 @@ class SplitKey:
 
     @property
     def digest(self) -> str:
-        """sha256 that tells one key from another, and nothing of either."""
+        """Return the SHA-256 that identifies the key without revealing it."""
         return hashlib.sha256(b"synthrelease split key\0" + self.secret).hexdigest()
 
     def mark(self, number: str) -> bytes:
-        """Return 32 bytes of a record number: HMAC-SHA256, which nobody tells from random bytes who has not the key."""
+        """Return 32 bytes for a record number: HMAC-SHA256, which looks random to anybody without the key."""
         return hmac.digest(self.secret, number.encode("utf-8", "surrogatepass"), "sha256")
 
 
@@ -89,7 +89,7 @@ def write_key(path: Path, key: SplitKey) -> None:
 
 
 def read_key(path: Path) -> SplitKey:
-    """Return the key in a file. What the file holds is in no message.
+    """Return the key in a file. No message quotes the content of the file.
 
     Raises
     ------
@@ -121,7 +121,8 @@ _USUAL = InputTable()
 
 @dataclass(frozen=True, kw_only=True)
 class PieceOfRegister:
-    """What a release needs to read its piece: the key, which piece, and the digest of the numbers that the register had.
+    """The information a release needs to read its piece: the key, the piece, and the digest of the register's numbers at the
+    split.
 
     `as_written` is for a register that version 1.0.0 split, some of whose numbers are not in their normal form.
     """
@@ -148,7 +149,7 @@ class PieceOfRegister:
             return False
 
     def check(self, numbers: RecordNumbers) -> None:
-        """Raise InputError when the register has other numbers than when it was split."""
+        """Raise InputError when the register's numbers differ from those at the split."""
         if numbers.digest() != self.register:
             raise InputError(
                 f"column {self.rule.by!r}: expected the record numbers that the register had when it was split, found others. "
@@ -231,7 +232,7 @@ def read_numbers(
 
 
 def count_piece(source: Source, schema: Schema, policy: InputTable, piece: PieceOfRegister) -> CountedRows:
-    """Yield what the rows of one piece add up to; `n_rows` is the number of rows of the whole file, which is public.
+    """Yield the counts of one piece; `n_rows` is the number of rows of the whole file, which is public.
 
     Values in the rows of other pieces have no effect, whatever they are.
 

@@ -54,7 +54,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
-    """Return (table, what the file says of itself) by the library."""
+    """Return (table, the file's own metadata) as the library reads them."""
     # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)

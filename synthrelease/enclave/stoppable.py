@@ -50,7 +50,7 @@ def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, bro
 
 
 def _next(parts: Queue[Any]) -> Any:
-    """Return what comes next: a batch, what is wrong, or None at the end."""
+    """Return the next item: a batch, an error, or None at the end."""
     until = time.monotonic() + BATCH_SECONDS
     while time.monotonic() < until:
         with suppress(Empty):
@@ -59,7 +59,7 @@ def _next(parts: Queue[Any]) -> Any:
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Hand over batches until the end, or until it is asked to stop; never an error with what it holds."""
+    """Hand over batches until the end, or until it is asked to stop; an error is never handed over with its content."""
     last: str | None = None
     try:
         batches = read(stop)

@@ -76,7 +76,7 @@ def float_texts(numbers: np.ndarray) -> list[str | None]:
 
 
 def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
-    """Give the one text of a key, however programs write it, from its own text alone.
+    """Return the canonical text of a key, whatever program wrote it; it depends on the text alone.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Give the number that a key would be if it were no code, such as 7 for 007; the key where it is none."""
+    """Return the number that a key would be if it were no code, such as 7 for 007; the key itself where it is no number."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 
@@ -130,7 +130,7 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """One column of one batch: its distinct texts and which of them each row holds. Private; the repr shows nothing.
+    """One column of one batch: its distinct texts, and the index of each row's text. Private; the repr shows nothing.
 
     Attributes
     ----------
@@ -147,16 +147,14 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Return the texts of some rows. Those are joined that are equal in every letter: no row can lend its text to
-        another.
-        """
+        """Return the texts of some rows. Only identical texts are joined, so no row can lend its text to another."""
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
         return cls(texts=list(distinct), codes=codes)
 
 
 class LazyTexts(Sequence[str | None]):
-    """Texts that a library holds, and that become texts of Python only when somebody looks at one of them."""
+    """Texts that a library holds; they become Python strings only when they are read."""
 
     @abstractmethod
     def made(self) -> list[str | None]:
@@ -165,7 +163,7 @@ class LazyTexts(Sequence[str | None]):
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
         """Return (n_texts,) float64 numbers, and where they are known: for a text that is a number with this decimal mark,
-        exactly what `float` makes of it. What is not known may be a number all the same.
+        exactly the result of `float`. A text that is not marked as known may still be a number.
         """
 
     @cached_property
@@ -202,8 +200,8 @@ class Numbered(dict[Text, int]):
 
 
 def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
-    """Check that a header has every needed column once. A file without a header starts with a person's row: only what is surely
-    a name is shown.
+    """Check that a header has every needed column once. A file without a header starts with a person's row, so only names
+    that surely are column names are shown.
     """
     for name in needed:
         if header.count(name) > 1:

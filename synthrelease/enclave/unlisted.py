@@ -71,7 +71,7 @@ def count_texts(
 
 
 def normal_form(text: str | None, policy: InputTable, missing: Collection[str] = ()) -> str:
-    """Return a text as it is counted; "" for a gap."""
+    """Return the form in which a text is counted; "" for a gap."""
     stripped = "" if text is None else text.strip()
     return (
         ""

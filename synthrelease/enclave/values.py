@@ -60,7 +60,7 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """What texts of one column mean, so that the rule is asked once for each of them and not once for each batch.
+    """Maps texts of one column to their bins, so that the rule is evaluated once for each text and not once for each batch.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Known(dict[str | None, int]):
         return meaning
 
     def of(self, texts: Sequence[str | None]) -> np.ndarray:
-        """Return (n_texts,) int64 what each means."""
+        """Return (n_texts,) int64 the bin of each text."""
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int64, count=len(texts))
 
 
@@ -118,7 +118,7 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
-    """Return (n_texts,) the bins of texts, those of plain numbers all at once: what the rule says of each.
+    """Return (n_texts,) the bins of texts, plain numbers all at once; each bin is that of the rule.
 
     A text that is a number may be a missing value all the same. Such a text is equal to one of the missing values, perhaps
     without spaces or without zeros behind its point, and so they are equal as numbers: the rule is asked about all of these.
@@ -142,7 +142,7 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 
 
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Return the bins of the days, or completed years, from the dates of one column to those of another.
+    """Return the bins of the numbers of days, or completed years, from the dates of one column to those of another.
 
     The number of a row is missing where either date is, and what is no date makes the row wrong, whatever the other one is.
     """
@@ -178,8 +178,8 @@ def _missing_texts(column: Column, policy: InputTable) -> Sequence[str]:
 
 
 class _Listed:
-    """What the texts mean that the specification lists: a text as it stands goes before one without spaces, and that before a
-    number, of which the first one listed counts.
+    """The meanings of texts in the specification. A text as written has precedence over one without spaces, and this over a
+    number; of several numbers the first one listed counts.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class _Listed:
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
-        """Return what a text means, with its own decimal mark; None where it is not listed."""
+        """Return the meaning of a text, with its own decimal mark; None where it is not listed."""
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
@@ -213,7 +213,9 @@ def absent(column: Column) -> int:
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return the reading of one text: its atomic bin, that of missing values included, or one of MISSING, OUTSIDE and WRONG."""
+    """Return a function that reads one text: its atomic bin, the bin of missing values, or one of MISSING, OUTSIDE and
+    WRONG.
+    """
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
@@ -239,7 +241,7 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def number_form(text: str, decimal: str) -> str | None:
-    """Return a number without needless zeros in its fraction, with a point: of 12.00 and of 12 it is 12; None for no plain
+    """Return a number with a point and without needless zeros in its fraction: 12 for 12.00 and for 12; None for no plain
     number.
     """
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))

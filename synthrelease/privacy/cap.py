@@ -26,7 +26,7 @@ _BITS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Cap:
-    """The most that a scout and a release of the same rows cost together, and the scout's part of it.
+    """The largest total cost of a scout and a release of the same rows, and the scout's part of it.
 
     Attributes
     ----------
@@ -79,17 +79,17 @@ class Cap:
 
     @property
     def rho_left(self) -> Fraction:
-        """What Gaussian parts of the release may add up to, as a rho."""
+        """Return the rho to which Gaussian parts of the release may add up."""
         return Fraction(0) if self.pure else rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho
 
     @property
     def alone(self) -> Fraction:
-        """What the scout costs before there is a release, as an epsilon at the delta of the cap."""
+        """Return the cost of the scout before any release, as an epsilon at the delta of the cap."""
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
     @property
     def cost(self) -> Fraction:
-        """What the tables of the scout share: an epsilon where it is pure, otherwise a rho."""
+        """Return the budget that the scout's tables share: an epsilon where it is pure, otherwise a rho."""
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
@@ -103,7 +103,7 @@ class Cap:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """The scout as it stands among the charges of the release."""
+        """Return the scout as one of the charges of the release."""
         if self.pure:
             return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
@@ -155,8 +155,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the noisy count from which on a text is published that no codebook lists, and how likely a text of one row
-    reaches it at most: 1 + 7 standard deviations, for one column whose counts cost `rho`.
+    """Return the noisy count from which a text without a codebook is published, and the largest probability that a text of one
+    row reaches it: 1 + 7 standard deviations, for one column whose counts cost `rho`.
 
     Privacy
     -------

@@ -118,7 +118,7 @@ class Charge:
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
-        """What the node costs, whatever it is called and however it came about."""
+        """Return the cost of the node alone, without its name and history."""
         return self.epsilon, self.delta, self.renyi, self.gaussian
 
     @property
@@ -182,8 +182,7 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
 
 
 def together(name: str, *parts: Charge) -> Charge:
-    """Return one pure mechanism that takes the place of several, at the sum of their epsilons: as a curve it is that of the
-    sum.
+    """Return one pure mechanism in place of several, at the sum of their epsilons: its curve is that of the sum.
 
     Theory 4.4, figures that share a noise.
 
@@ -245,7 +244,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return what a charge is the sum of, sums of sums taken apart."""
+    """Return the parts of which a charge is the sum; sums of sums are flattened."""
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
@@ -259,13 +258,13 @@ def check_above_0(delta: Fraction) -> None:
 
 
 class Meter:
-    """Strikes planned charges off, each once: what is left may still be spent."""
+    """Marks planned charges as spent, each once; the remaining charges may still be spent."""
 
     def __init__(self, planned: Sequence[Charge]):
         self._left = {charge.name: charge for charge in planned}
 
     def take(self, charge: Charge) -> None:
-        """Strike a charge off the plan. Raises BudgetError when it was not planned, or was spent already."""
+        """Mark a charge as spent. Raises BudgetError when it was not planned, or was spent already."""
         planned = self._left.get(charge.name)
         if planned is None or planned.price != charge.price:
             raise BudgetError(
@@ -310,14 +309,14 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """What the number of rows costs."""
+        """Return the cost of the number of rows."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
 
     @property
     def margin(self) -> int:
-        """What is taken off the noisy count: the least k >= 0 with Pr[noise > k] <= SHORTFALL.
+        """Return the number subtracted from the noisy count: the least k >= 0 with Pr[noise > k] <= SHORTFALL.
 
         Pr[noise > k] = a^(k+1) / (1 + a) for discrete Laplace noise, a = e^-epsilon.
         """
@@ -329,7 +328,7 @@ class RowsRule:
 
 
 def check_stated(rule: RowsRule, n_file: int) -> None:
-    """Raise InputError when a stated number of rows is above that of the file, which is public."""
+    """Raise InputError when a stated number of rows exceeds the number in the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
         raise InputError(f"expected a file of at least {rule.stated} rows, as [input] rows states, found {n_file}.")
 

@@ -45,7 +45,7 @@ def within(square: Fraction, bits: int) -> Between:
 
 
 def below(point: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits Pr[N < place]: half of what lies outside, or 1 less that."""
+    """Return bounds of 2^bits Pr[N < place]: half of the probability outside, or 1 minus that."""
     whole, inside = 1 << bits, within(point**2, bits)
     outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)
@@ -75,8 +75,8 @@ def _pi(bits: int) -> Between:
 
 
 def _arctan(inverse: int, bits: int) -> Between:
-    """Return bounds of 2^bits arctan(1 / inverse): each of the alternating terms is off by less than 1, and so is what is left
-    out.
+    """Return bounds of 2^bits arctan(1 / inverse): each term of the alternating series has an error below 1, as has the
+    remainder.
     """
     power, total, odd = (1 << bits) // inverse, 0, 1
     while power:
@@ -320,7 +320,9 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """Return Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], rounded up by about 1e-30 of it."""
+    """Return Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], rounded up by about 1e-30 of its
+    value.
+    """
     if not mu:
         return Fraction(0)
     if mu / 2 - epsilon / mu < -_FARTHEST:

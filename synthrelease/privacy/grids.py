@@ -62,8 +62,8 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the grid of a figure that shares its noise with others: of all of them as many steps, so that none is moved by
-    more.
+    """Return the grid of a figure that shares its noise with others. All such figures have equally many steps, so that one
+    record moves none by more.
 
     The step is the sensitivity / 2^bits: a float, for the bits are taken off its exponent, but no power of two, so that figures
     are put on it in fractions. It is never below the step of `noise_grid` (theory 4.4, figures that share a noise).

@@ -81,7 +81,9 @@ UNSPENT = "No private data were read, nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
-    """Raise BudgetError where a plan cannot be noted: there is one, or a charge, or it promises more than the limit."""
+    """Raise BudgetError where a plan over years cannot be recorded: a plan or a charge exists, or it promises more than the
+    limit.
+    """
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years already. What was promised before the first one stays.")
     if statement.entries:
@@ -104,8 +106,9 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError for a release that is not one of the plan: beyond it, a year twice, dearer than planned, or after
-    releases that the ledger does not know."""
+    """Raise BudgetError for a release outside the plan: after its last year, a second release of a year, dearer than
+    planned, or after releases missing from the ledger.
+    """
     plan = statement.horizon
     if plan is None and release is None:
         return
@@ -159,7 +162,7 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
 
 @dataclass(frozen=True, kw_only=True)
 class ChargedRun:
-    """What a ledger has to know of a run beside its charge.
+    """The facts a ledger records about a run beside its charge.
 
     Attributes
     ----------
@@ -212,7 +215,7 @@ class Ledger:
             return self._accepted(read_entries(self.path, database), head)
 
     def reserve(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> Statement:
-        """Charge the ledger. When this returns, the charge is on the disk; it is never given back.
+        """Charge the ledger. When this returns, the charge is on the disk; it is never returned.
 
         Returns
         -------
@@ -227,7 +230,7 @@ class Ledger:
         return self._written(lambda statement: self._charged(statement, charge, purpose, run))
 
     def check(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> None:
-        """Check that `reserve` would take this charge now. Raises as it does; charges nothing."""
+        """Check that `reserve` would accept this charge now. Raises the same errors; charges nothing."""
         self._charged(self.statement(), charge, purpose, run)
 
     def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
@@ -283,7 +286,7 @@ class Ledger:
         return self._written(noted)
 
     def plan_years(self, horizon: Horizon) -> Statement:
-        """Note a plan over years, once and for ever, before the first of them. Costs nothing.
+        """Record a plan over years, once and for ever, before the first of them. Costs nothing.
 
         Raises
         ------
@@ -299,7 +302,7 @@ class Ledger:
         return self._written(noted)
 
     def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
-        """Add an entry to the ledger as it is now, in one transaction, and return it when the entry is on the disk."""
+        """Add an entry to the current ledger in one transaction; return it when it is on the disk."""
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             statement = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
@@ -310,7 +313,7 @@ class Ledger:
         return statement
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:
-        """Make a committed charge survive the loss of the write-ahead file, then tell the head file of it."""
+        """Make a committed charge survive the loss of the write-ahead file, then write it to the head file."""
         reason = "another process that kept the ledger busy"
         try:
             if settle(database):
@@ -324,7 +327,9 @@ class Ledger:
         raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
-        """Return the statement, when it is of the right dataset, holds its head file's charge and the one of the logbook."""
+        """Return the statement, when it is about the right dataset and contains the charge of the head file and that of the
+        logbook.
+        """
         if self.dataset is not None and statement.dataset != self.dataset:
             actual = f"that of {statement.dataset!r}"
             raise refusal(self.path, f"the ledger of {self.dataset!r}", actual, "Name the ledger that belongs to the data")
@@ -337,7 +342,7 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Refuse a piece of another split than that of the ledger, or of none."""
+        """Refuse a piece whose split differs from that of the ledger, or a piece where there is no split."""
         if run.piece is None and run.split is None:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
@@ -389,7 +394,7 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:
-    """Raise BudgetError where a register cannot be split, because it is already, or has a plan over years."""
+    """Raise BudgetError where a register cannot be split: it is split already, or has a plan over years."""
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
     if statement.split is not None:
@@ -442,7 +447,7 @@ def open_ledger(
 
 
 def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
-    """Return the ledger at `path`, verified. Raises LedgerError when it cannot be relied on, or is not the expected one."""
+    """Return the ledger at `path`, verified. Raises LedgerError when it is unreliable or not the expected one."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     ledger.statement()
     return ledger
@@ -480,7 +485,7 @@ def reserve_for_release(
 
 
 def purpose_of(title: str) -> str:
-    """Return what a ledger notes of a release."""
+    """Return the purpose that a ledger records for a release."""
     return printable(title, 200) or "a release without a title"
 
 

@@ -65,7 +65,7 @@ _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """What an entry notes: all of it is public.
+    """The notes of an entry; all of them are public.
 
     Attributes
     ----------
@@ -89,12 +89,12 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Whether a ledger has it at most once, and later entries build on it."""
+        """Return whether a ledger has this entry at most once, and later entries depend on it."""
         return self.split is not None or self.horizon is not None
 
     @property
     def text(self) -> str:
-        """As it is stored and hashed."""
+        """Return the notes as they are stored and hashed."""
         if self.split is not None:
             return f"split {self.split.pieces} {self.split.key} {self.split.register}"
         if (plan := self.horizon) is not None:
@@ -116,7 +116,7 @@ NONE = Notes()
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
-    """Return the first value that is there; None where there is none."""
+    """Return the first value that is not None; None where there is none."""
     return next((value for value in values if value is not None), None)
 
 
@@ -200,7 +200,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it.
+    """One charge: when its run started (UTC), its purpose and its cost. `hash` covers it and all entries before it.
 
     `previous` is the hash of the entry before it. `domain` is the digest of the public domain of a release that publishes its
     number of rows exactly, else None.
@@ -226,7 +226,7 @@ class Entry:
 
     @property
     def head(self) -> Head:
-        """The head of a ledger that ends with it."""
+        """Return the head of a ledger that ends with this entry."""
         return Head(number=self.number, hash=self.hash)
 
     def row(self) -> Row:
@@ -236,7 +236,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A ledger as it was found: the account and its entries in order. `format` is the number that its first hash covers."""
+    """A ledger as it was read: the account and its entries in order. `format` is the number that its first hash covers."""
 
     dataset: str
     epsilon_limit: Fraction
@@ -256,7 +256,8 @@ class Statement:
 
     @property
     def epsilon(self) -> Fraction:
-        """Epsilon charged so far: of the piece that paid most, with what all rows paid. Without pieces the sum.
+        """Return the epsilon charged so far: that of the most expensive piece plus the charge of all rows; without pieces the
+        sum.
 
         With a plan over years that of a person, who has as many records in the dearest years as the plan allows.
         """
@@ -269,7 +270,7 @@ class Statement:
 
     @property
     def of_a_person(self) -> Loss:
-        """With a plan over years, what a person paid at most so far; delta is 1 where that promises nothing."""
+        """Return, for a plan over years, the most that a person paid so far; delta is 1 where nothing is promised."""
         plan = self.horizon
         if plan is None:
             return Loss(self.epsilon, self.delta)
@@ -288,7 +289,7 @@ class Statement:
 
     @property
     def split(self) -> Split | None:
-        """How the register is split; None where it is not."""
+        """Return how the register is split; None where it is not."""
         return _only(entry.notes.split for entry in self.entries)
 
     @property
@@ -316,7 +317,7 @@ class Statement:
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
-        """Return what a steward writes down after each run: the sums and the beginning of the last hash."""
+        """Return the line for the steward's logbook after each run: the sums and the beginning of the last hash."""
         return (
             f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
             f"epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
@@ -344,7 +345,9 @@ def _digest(fields: list[str | int]) -> str:
 
 
 def amount(name: str, number: str | int | float | Fraction) -> Fraction:
-    """Return an exact epsilon, delta or limit. Raises BudgetError when it is none, or has more than a hundred digits."""
+    """Return an exact epsilon, delta or limit. Raises BudgetError for a text that is none, or has more than a hundred
+    digits.
+    """
     try:
         return from_text(to_text(exact(number)))
     except ValueError:
@@ -374,7 +377,7 @@ def line(name: str, text: str, longest: int) -> str:
 
 
 def printable(text: str, longest: int) -> str:
-    """Return a title as `line` takes it: other characters become spaces, and what is too long is cut. May be empty."""
+    """Return a title in the form `line` accepts: other characters become spaces, and a long title is cut. May be empty."""
     return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
 
 
@@ -395,12 +398,12 @@ class LedgerError(BudgetError):
 
 
 def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
-    """Return an error that says what was expected, what was found and what to do."""
+    """Return an error with expected, found and the steward's next step."""
     return LedgerError(f"{path}: expected {expected}; found {actual}. No private data were read. {advice}.")
 
 
 def restore(ledger: Path) -> str:
-    """Return what to do about a ledger that is not whole, or not the newest."""
+    """Return advice for a ledger that is incomplete or not the newest."""
     return (
         f"Restore the newest copy of it together with {head_path(ledger).name}; where there is none, open a new ledger whose "
         "limit is what the steward's logbook leaves of the old one"
@@ -438,7 +441,7 @@ def _renewal(ledger: Path) -> str:
 
 
 def write_head(ledger: Path, head: Head) -> None:
-    """Replace the head file as a whole and wait until it is on the disk. Raises OSError."""
+    """Replace the head file in one step and wait until it is on the disk. Raises OSError."""
     path = head_path(ledger)
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)
@@ -455,7 +458,7 @@ def _write_head(descriptor: int, head: Head) -> None:
 
 
 def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Make a ledger file of mode 0600 that appears under its name when it is complete and on the disk.
+    """Create a ledger file of mode 0600. It appears under its name once it is complete and on the disk.
 
     The head file comes first: a crash between the two leaves a head of no charges, which the next attempt takes over.
     Needs a file system with hard links, which never replace a file as a rename would (Windows renames without replacing).
@@ -491,7 +494,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 
 def check_free(path: Path) -> None:
-    """Raise OutputError when a ledger, or anything left of one, is at `path`, or there is no folder for it."""
+    """Raise OutputError when a ledger, or a remainder of one, is at `path`, or its folder does not exist."""
     if not os.path.isdir(path.parent):
         raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
     for name in (path, *_companions(path)):
@@ -544,13 +547,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def cause(error: Exception) -> str:
-    """Return an error in a word or two that cannot quote a file: the system's text, or SQLite's name of it."""
+    """Return an error in a word or two that cannot quote a file: the system's message, or SQLite's name for it."""
     return getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
 
 
 @contextmanager
 def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
-    """Connect for one operation. What SQLite cannot do becomes a LedgerError; an open transaction is undone.
+    """Connect for one operation. An SQLite failure becomes a LedgerError; an open transaction is undone.
 
     The file is never opened in another way: closing it would drop the locks of SQLite in this process (POSIX).
     """
@@ -618,7 +621,7 @@ def _check_names(path: Path) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Return whether something other than a regular file is there. It may vanish at any time: SQLite tidies up."""
+    """Return whether there is something other than a regular file. It may vanish at any time: SQLite tidies up."""
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
@@ -626,8 +629,8 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Return what was expected and found, and what to do, for an error of SQLite. Its own text is left out where it could quote
-    the file.
+    """Return expected, found and the next step for an error of SQLite. Its own text is left out where it could quote the
+    file.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -654,7 +657,7 @@ TABLES = {
 
 
 def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
-    """Everything in the file, each row compared with what its hash says. Raises LedgerError."""
+    """Return the entries of the file after comparing each row with its hash. Raises LedgerError."""
     mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if mark != MARK:
         raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")

@@ -90,7 +90,7 @@ def exponential(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
-    """Return the first candidate in a uniformly random order (Fisher-Yates, as far as it is needed) that is taken."""
+    """Return the first candidate that is accepted in a uniformly random order (Fisher-Yates, as far as it is needed)."""
     order, start, size = list(range(len(losses))), 0, _FIRST_BATCH
     while True:
         stop = min(start + size, len(order))
@@ -373,14 +373,16 @@ def choose(
 
 
 def secret_bytes(number: int) -> bytes:
-    """Return so many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made
-    again.
+    """Return so many bytes from the operating system, for a stored key. No noise may come from a key: it could be
+    reproduced.
     """
     return secrets.token_bytes(number)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:
-    """Refuse what noise could move beyond 64 bits, the lowest integer among it: floats without a value become that one."""
+    """Refuse integers that noise could move beyond 64 bits, the lowest integer included: floats without a value become that
+    one.
+    """
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")

@@ -46,7 +46,7 @@ def loss_text(total: Charge) -> str:
 
 
 def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
-    """Raise BudgetError for a delta at which a tenth of a record could be published as it is, whatever epsilon.
+    """Raise BudgetError for a delta at which a tenth of a record could be published unchanged, whatever epsilon is.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
 
 def loss_of_groups(delta: Fraction) -> str:
-    """Return what protects somebody who is in k records (k steps of group privacy), in words."""
+    """Return the guarantee for somebody in k records (k steps of group privacy), in words."""
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
@@ -90,7 +90,7 @@ def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | No
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """What the release promises. delta = 0 is pure differential privacy.
+    """The guarantee of the release. delta = 0 is pure differential privacy.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Guarantee:
 
     @property
     def of_a_person(self) -> Loss | None:
-        """What protects a person who stands in `records_per_person` records; None where nothing does."""
+        """Return the guarantee for a person in `records_per_person` records; None where there is none."""
         return loss_of_group(self.epsilon, self.delta, self.records_per_person)
 
 
@@ -128,7 +128,7 @@ class Guarantee:
 
 
 def replacing_one(by_library: Charge) -> Charge:
-    """Return what a mechanism costs when one record is replaced, given what its library states for adding or removing one.
+    """Return the cost of a mechanism when one record is replaced, from the library's cost for adding or removing one.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
 
 def library_charge(name: str, guarantee: str, budget: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """Return what to ask of a library so that the guarantee under replacing one record is the stated budget.
+    """Return the budget to request from a library so that the guarantee under replacing one record is the stated budget.
 
     Parameters
     ----------
@@ -209,8 +209,8 @@ class Plan:
         sharing: Collection[str] = (),
         cap: Cap | None = None,
     ) -> Plan:
-        """Compose: once + selection of rounds + after, stated at `delta`. With a partition: so for each piece, and the largest.
-        With a cap: one round, beside the scout before it, within the cap.
+        """Compose the charges: once + selection of rounds + after, stated at `delta`. With a partition: do this for each piece
+        and take the largest. With a cap: one round, beside the scout before it, within the cap.
 
         Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release from two
         pieces.
@@ -260,14 +260,14 @@ def _rounds_and_after(
     delta: Fraction,
     sharing: Collection[str],
 ) -> tuple[Charge, ...]:
-    """Return what the rounds cost, and the figures after them; of figures that share one noise as one mechanism."""
+    """Return the cost of the rounds, and of the figures after them; figures that share one noise cost as one mechanism."""
     # rounds without charges are post-processing of what was paid for before them
     rounds = (private_selection("selection", in_sequence(ONE_ROUND, *per_round), rule, delta),) if per_round else ()
     return (*rounds, *_figures(figures, sharing))
 
 
 def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
-    """Return what the figures of the accepted dataset cost; those that share one noise as one mechanism."""
+    """Return the cost of the accepted dataset's figures; figures that share one noise cost as one mechanism."""
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
             together("figures that share one noise", *together_paid),
@@ -303,7 +303,8 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
 
 def stated_at(total: Charge, delta: Fraction) -> Charge:
-    """Return the total of a plan as (epsilon, delta): a curve is converted at this delta, anything else must not exceed it.
+    """Return the total of a plan as (epsilon, delta): a curve is converted at this delta; the delta of any other total must not
+    exceed it.
 
     Where it is less, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17, pure parts beside a
     curve).
@@ -330,7 +331,8 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
 
 def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
-    """Return a curve as (epsilon, delta), everything in it as a curve: all that releases stated before pure parts were added.
+    """Return a curve as (epsilon, delta), with every part treated as a curve: the rule for releases from before pure parts were
+    added separately.
 
     Raises
     ------
@@ -350,7 +352,7 @@ MANY_LEFT_OUT = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class RowsLeftOut:
-    """What a noisy count tells of the records that no row was made from: those that the public rules left out, and a few more.
+    """The noisy estimate of the number of excluded records: those that the public rules exclude, and a few more.
 
     Post-processing of a published count: it costs nothing. Each end is wrong with probability `rows.SHORTFALL` at most, because
     noise is above the margin, or below its negative, so seldom.
@@ -381,8 +383,8 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return what is known; None where no count tells, where a secret left out others, and of persons with several records
-        each: nobody knows how many they have.
+        """Return the estimate; None where there is no noisy count, where a secret excluded records, or where a person has
+        several records of unknown number.
 
         Parameters
         ----------
@@ -405,7 +407,7 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Whether so many were left out that no reader may overlook it."""
+        """Return whether so many records were excluded that no reader may overlook it."""
         return self.least >= MANY_LEFT_OUT * self.of
 
 
@@ -451,7 +453,7 @@ MOST_YEARS = 100
 
 
 def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
-    """Return what a person pays at most, where a record of each year pays so much; None where that promises nothing.
+    """Return the most that a person pays, where a record of each year pays this much; None where that promises nothing.
 
     Epsilon: a sum of k_t times the year's, k_t at most `in_year`, together at most `in_all`; it is largest where the dearest
     years have as many records as they can. Delta: that of k records grows with the year's epsilon and more than in proportion
@@ -495,16 +497,16 @@ class Horizon:
 
     @property
     def years(self) -> range:
-        """All of them."""
+        """Return all years."""
         return range(self.first, self.first + len(self.epsilons))
 
     def most(self, year: int, again: bool) -> Fraction:
-        """Return the most epsilon of a year's release, or of the one that replaces it."""
+        """Return the largest epsilon of a year's release, or of the one that replaces it."""
         return self.fallback_epsilon if again else self.epsilons[year - self.first]
 
     @property
     def promise(self) -> Loss | None:
-        """What a person pays at most over all years; None where nothing is promised.
+        """Return the most that a person pays over all years; None where nothing is promised.
 
         Second releases count in the dearest years, where most records can be.
         """
@@ -518,7 +520,7 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True)
 class PaidYear:
-    """An earlier release of a plan that a release names: of which year, and what it cost a record."""
+    """An earlier release of a plan that a release names: its year, and its cost to a record."""
 
     year: int
     again: bool
@@ -527,7 +529,7 @@ class PaidYear:
 
 @dataclass(frozen=True, kw_only=True)
 class YearOfSeries:
-    """Which year of which plan a release is, whether it replaces one that released nothing, and which earlier ones it names."""
+    """The year of a release and its plan, whether it replaces one that released nothing, and the earlier releases it names."""
 
     horizon: Horizon
     year: int

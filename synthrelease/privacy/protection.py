@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def protected() -> Iterator[None]:
-    """Set all this up, for this process and those that it starts, and put it back as it was."""
+    """Protect this process and those that it starts; at the end restore the earlier state."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
@@ -61,7 +61,7 @@ def _hide_messages() -> None:
 
 
 def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
-    """Write the type of an error and the place where it came from: never its message, never the text of a line."""
+    """Write the type and the place of an error, but never its message or a line of the source."""
     frames = traceback.extract_tb(trace)
     origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     sys.stderr.write(
@@ -82,7 +82,7 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Return what an action gives. Its InputError is raised between these words, with nothing attached to it."""
+    """Return the result of an action. Put its InputError between these words, with nothing attached to it."""
     try:
         return action()
     except InputError as error:
@@ -91,8 +91,7 @@ def told_of(action: Callable[[], Result], before: str, after: str = "") -> Resul
 
 
 def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputError], str]) -> Result:
-    """Return what an action with private data gives; what goes wrong ends with a message that holds nothing private, and no
-    cause.
+    """Return the result of an action on private data; a failure ends with a message without private content or cause.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class SeededEntropy(SystemEntropy):
-    """Repeatable draws from a key of integers, for public data only: noise from it protects nobody."""
+    """Repeatable draws from a key of integers, for public data only: its noise protects nobody."""
 
     def __init__(self, *key: int):
         self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))

@@ -46,9 +46,7 @@ class TruncatedNegativeBinomial:
     stop_probability: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield bounds of Pr[K <= i], the sum of masses each of which is a rational multiple of the one before. Without an
-        end.
-        """
+        """Yield bounds of Pr[K <= i], the sum of masses; each mass is a rational multiple of the previous one. Never ends."""
         low, high = self._factor(bits)
         digits_behind = max(0, -low.adjusted() + 1)  # a large shape makes the first masses tiny
         wide = bits + _PRICE_GUARD + digits_behind * 10 // 3 + 1
@@ -85,7 +83,7 @@ class TruncatedNegativeBinomial:
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
-    """Draw once from a law, exactly: as many bits more are read each time, until what follows cannot change the result.
+    """Draw once from a distribution, exactly: read further bits until the remaining ones cannot change the result.
 
     Parameters
     ----------
@@ -187,7 +185,7 @@ def exact_floors(law: Law) -> list[int]:
 
 
 def _words(read: Read) -> Callable[[int], int]:
-    """Return uniform bits, a multiple of eight of them, as an integer."""
+    """Return uniform bits, a multiple of eight, as an integer."""
     return lambda bits: int.from_bytes(read(bits // 8), "little")
 
 
@@ -281,7 +279,7 @@ class Scale:
 
     @classmethod
     def at_least(cls, scale: Fraction) -> Scale:
-        """Return the least one, from 2^-10 on, that is not below `scale`; its excess is at most 2^-31 of it.
+        """Return the smallest one, from 2^-10 on, that is not below `scale`; it exceeds `scale` by at most 2^-31 of it.
 
         Raises
         ------
@@ -343,8 +341,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return (n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: then it is taken whatever
-    follows.
+    """Return (n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: then it is accepted
+    whatever the later bits are.
 
     In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
     """
@@ -355,8 +353,8 @@ def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.n
 
 
 def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read) -> int:
-    """Return the whole number next to sigma (c w + t), with as many further bits of t and of the coin as it takes; -1 if not
-    taken.
+    """Return the integer nearest to sigma (c w + t), reading as many further bits of t and of the coin as needed; -1 if not
+    accepted.
     """
     bits, taken = _BITS, False
     while True:

@@ -44,17 +44,17 @@ class StoppingLaw(Protocol):
 
     @property
     def words(self) -> str:
-        """What the loop does, with the law, for the charge tree."""
+        """Return the stopping rule in words, with its distribution, for the charge tree."""
 
     @property
     def mean(self) -> float:
         """The mean of K: the mean number of rounds of a search that accepts none."""
 
     def nothing(self, rejection: Number) -> Number:
-        """f(1 - A), the probability that none of K rounds is accepted when each is rejected with this probability."""
+        """Return f(1 - A), the probability that none of K rounds is accepted when each is rejected with this probability."""
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return what the loop costs when a round costs this epsilon, pure; rounded up."""
+        """Return the cost of the loop when a round costs this epsilon, pure; rounded up."""
 
 
 PASSING = (2, 10, 100)
@@ -148,8 +148,8 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return what the loop costs with pure rounds of this epsilon: the price at an acceptance of 1 / (1 + e^epsilon), where
-        both ratios are largest (theory 2b.6, price of truncated negative binomial laws).
+        """Return the cost of the loop with pure rounds of this epsilon: the cost at an acceptance of 1 / (1 + e^epsilon),
+        where both ratios are largest (theory 2b.6, price of truncated negative binomial laws).
         """
         most = (2 + self.shape) * epsilon
         if epsilon > _PRECISE:

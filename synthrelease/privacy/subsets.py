@@ -36,7 +36,7 @@ class SplitRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """What a ledger notes of a split: all of it are digests or public.
+    """The facts a ledger records about a split: all of them are digests or public.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Spent:
 
     @property
     def most(self) -> Fraction:
-        """What a record has paid at most whose number stays (theory 11.12, pieces for ever)."""
+        """Return the most that a record with an unchanged number has paid (theory 11.12, pieces for ever)."""
         return self.of_all + max(self.of_pieces.values(), default=Fraction(0))
 
     @property
@@ -85,7 +85,7 @@ class Spent:
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """Return what the records that a next release reads have paid, at most: those of its piece, or all of them."""
+        """Return the most that the records of a next release have paid: those of its piece, or of all pieces."""
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 
 
@@ -125,12 +125,12 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Return which piece a charge may read; None for that of the number of rows, which is paid before they are divided."""
+    """Return the piece that a charge may read; None for that of the number of rows, paid before the rows are divided."""
     if charge.name == NUMBER_OF_ROWS:
         return None
     return "fit" if charge.name == GENERATION else "score"
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return those of the charges that read this piece."""
+    """Return the charges that read this piece."""
     return tuple(charge for charge in charges if piece_of(charge) == piece)
