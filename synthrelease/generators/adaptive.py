@@ -70,7 +70,7 @@ _STEPS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
-    """How the budget is spent: public, and fixed before anything is looked at.
+    """The division of the budget: public, and fixed before any private count is read.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class RoundsPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """All that was measured, and the model of it on groups of bins.
+    """All measurements, and the model over groups of bins that fits them.
 
     Attributes
     ----------
@@ -200,8 +200,9 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """Return the plan with as many rounds as noise allows, and the rows that a group of bins has at least, in the mean noise
-    of a table of usual size. All of it is public."""
+    """Return the plan with as many rounds as the noise allows, and the smallest number of rows a group of bins may have,
+    from the mean noise of a table of usual size. All of it is public.
+    """
     spent = private.left * (1 - plan.first - plan.last)
 
     def is_loud(rounds: int, choice: Fraction) -> bool:
@@ -234,7 +235,8 @@ def expected_bins(
 def look_again(
     private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, float]]:
-    """Spend all that is left on the bins of columns; return their counts, averaged with those before, and the noise variance.
+    """Spend the remaining budget on the bins of columns; return their counts, averaged with the earlier ones, and the noise
+    variance.
 
     Parameters
     ----------
@@ -257,7 +259,8 @@ def look_again(
 def last_shares(
     expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
 ) -> list[Fraction]:
-    """Return shares of the last look, some of them 0: the largest relative error of a bin becomes as small as it can.
+    """Return the shares of the last measurement, some of them 0, that make the largest relative error of a bin as small as
+    possible.
 
     Part by part goes to the column whose rarest bin has the largest noise deviation relative to its count. Counts below two
     deviations of what the whole look could measure count as those: of a bin that is empty no relative error can be small.
@@ -276,14 +279,14 @@ def last_shares(
 
 
 def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
-    """Return noisy counts of the bins of a column as those of its groups."""
+    """Return the noisy counts of a column's bins as counts of its groups of bins."""
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A table that competes, the part of the budget that it would be measured with, and what it needs to be in a clique."""
+    """A table that competes, the part of the budget for its measurement, and the columns it must share a clique with."""
 
     table: CompetingTable
     part: Fraction
@@ -323,7 +326,7 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
-        """Return the tables that fit into the limit, with what the model expects of them. Only possible cells have noise."""
+        """Return the tables that fit into the limit, with the model's expected counts. Only possible cells have noise."""
         tables = list(self._tables(fit))
         cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
         if cells and self._usual is None:
@@ -343,7 +346,8 @@ class _GrowingModel:
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
-        """Yield the tables that may be measured now, the model's shares of their cells, and what each needs to be in a clique.
+        """Yield the tables that may be measured now, the model's shares of their cells, and the columns each must share a
+        clique with.
 
         A pair with a column of one group says nothing that the other column does not. Left out, such columns also never grow a
         clique, whose cells they do not add to, beyond the axes of an array. Tables of more than two columns compete as soon as
@@ -395,7 +399,7 @@ class AdaptiveModel:
 
 
 class AdaptiveGenerator(Generator):
-    """What both ways share.
+    """The base class of the adaptive generators with Gaussian and with pure noise.
 
     Attributes
     ----------
@@ -444,7 +448,7 @@ class AdaptiveGenerator(Generator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def weights(self, layout: Layout) -> dict[Columns, int]:
-        """Return every table of at least two columns with its weight as a whole number; 0 for those that are not measured."""
+        """Return every table of at least two columns with its weight as a whole number; 0 for tables that are not measured."""
         weights: dict[Columns, Fraction] = {}
         for term in self.terms:
             for columns, weight in term.weighted(layout):
@@ -466,8 +470,7 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the tables that may be measured: of any columns, or of those that are named. A public table may tie
-        any two."""
+        """Return the tables that may be measured: all, or the named ones. A public table may associate any two columns."""
         every = self.prior is not None or any(term.ways > 1 for term in self.terms)
         return super().ties(layout) if every else Ties(chosen=tuple(self.weights(layout)))
 

@@ -37,7 +37,7 @@ def score_of(table: CompetingTable, exact: np.ndarray) -> int:
 
 
 class Budgeted:
-    """What private counts are closed behind: every answer takes its part of a budget, and none is left when that is spent.
+    """A wrapper of private counts: each answer uses a part of the budget, and no answer is given when it is spent.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class PrivateTables(Budgeted):
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
-        """Return the index of a table with a large weight * (l1 distance from what is expected - handicap).
+        """Return the index of a table with a large weight * (l1 distance from the expected counts - handicap).
 
         Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights (theory 12.9,
         tables and their distances). All are integers.
@@ -142,14 +142,16 @@ class PrivateTables(Budgeted):
 
     @staticmethod
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
-        """Return (k,) int64 counts with noise, for a part of a budget. A replaced record moves `sensitivity` of them at most,
-        each by 1: that is their l1 distance, and the squared l2 one.
+        """Return (k,) int64 counts with noise, for a part of a budget. A replaced record moves at most `sensitivity` of
+        them, each by 1: that is their l1 distance, and their squared l2 distance.
         """
         raise NotImplementedError
 
     @classmethod
     def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
-        """Return index of a high score, each of which moves by at most `sensitivity`, for a part of a budget."""
+        """Return the index of a high score, for a part of a budget; a replaced record moves each score by at most
+        `sensitivity`.
+        """
         epsilon = cls.epsilon_of_choice(part)
         return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
 
@@ -161,7 +163,7 @@ class PrivateTables(Budgeted):
 
     @classmethod
     def variance(cls, part: Fraction) -> float:
-        """Noise variance of every count of a table that was asked at this part of the budget, or a little more."""
+        """Return the noise variance of every count of a table measured at this part of the budget, or a little more."""
         return cls.squares * cls.law.of_table(part).scale ** 2
 
     selector: ClassVar[str] = "exponential"
@@ -195,7 +197,7 @@ class Gaussian(PrivateTables):
 
 
 class ExactlyGaussian(Gaussian):
-    """The same, for a budget that is Gaussian: with rho the conversation is sqrt(2 rho)-Gaussian, and choices cost more of it.
+    """The same wrapper for a Gaussian budget: with rho the conversation is sqrt(2 rho)-Gaussian, and choices cost more of it.
 
     Squares of mu add up where parts are chosen by the answers before them (theory 9.16, a Gaussian budget that answers share
     out).

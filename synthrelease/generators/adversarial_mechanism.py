@@ -109,7 +109,7 @@ def noisy_gradient(
 def clipped_sum_of_cells(
     critic: Network, places: np.ndarray, times: np.ndarray, clip: float, weights: np.ndarray | None = None
 ) -> Weights:
-    """Return what `Network.sum_of_rows` does of clipped gradients, for rows that are cells of a table.
+    """Return the sum of clipped gradients as `Network.sum_of_rows` does, for rows that are cells of a table.
 
     What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
     an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier would
@@ -140,11 +140,11 @@ def clipped_sum_of_cells(
 
 
 def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
-    """Return what to multiply gradients of these norms with; a part in 10^12 is left for the rounding of the norm."""
+    """Return the factors that clip gradients of these norms; a part in 10^12 is left for the rounding of the norm."""
     return np.minimum(1.0, clip * (1 - 1e-12) / norms)  # the gradient by the last bias is 1, so no norm is 0
 
 
 def places(counts: Counts, chunk: slice) -> np.ndarray:
-    """Return (cells of the chunk, columns) where each cell's bins are among those of all columns, one after the other."""
+    """Return (cells of the chunk, columns) the position of each cell's bins among the bins of all columns in sequence."""
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
     return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)

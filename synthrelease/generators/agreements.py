@@ -29,7 +29,7 @@ _ROOM = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class AgreeingPairs:
-    """The pairs whose agreements are measured, and what a replaced record moves. All of it is public.
+    """The pairs whose agreements are measured, and how far a replaced record moves them. All of it is public.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class AgreeingPairs:
         return tuple(sorted({column for pair in self.pairs for column in pair}))
 
     def holds(self, columns: Columns) -> bool:
-        """Return whether the numbers say what a table of these columns does."""
+        """Return whether the measured numbers determine a table of these columns."""
         return columns in self.pairs or (len(columns) == 1 and columns[0] in self.columns)
 
     def price(self, ratio: int) -> int:
@@ -67,7 +67,9 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
-        """Return what a count and an agreement that move by 1 cost, so that no record costs more than the part of a budget."""
+        """Return the cost of a count and of an agreement that move by 1, such that no record costs more than the part of a
+        budget.
+        """
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
         return ratio * of_agreement, of_agreement
@@ -78,14 +80,14 @@ class AgreeingPairs:
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a bin of a column, and noise as large as that of a cell of a pair."""
+        """Return the noise of a bin of a column, and noise of the size that a cell of a pair has."""
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyAgreements:
-    """What was measured of pairs of columns of two bins.
+    """The measurements of pairs of columns with two bins each.
 
     Attributes
     ----------
@@ -102,7 +104,7 @@ class NoisyAgreements:
 
     @property
     def variances(self) -> np.ndarray:
-        """(n_columns + n_pairs,) of the noise of the counts, then of the agreements."""
+        """Return (n_columns + n_pairs,) the noise variances of the counts, then of the agreements."""
         return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
 
     def merge(self, layout: Layout) -> NoisyAgreements:
@@ -118,7 +120,7 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs that a model with these sets of columns has room for, those farthest from independence first.
+        """Return the pairs that fit into a model with these sets of columns, those farthest from independence first.
 
         Parameters
         ----------
@@ -201,7 +203,7 @@ class AgreementTerms:
             self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
 
     def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
-        """Yield a clique, some of its columns, and what the parameters add to the logarithms of the cells of these."""
+        """Yield a clique, some of its columns, and the amounts that the parameters add to the logarithms of their cells."""
         for home, columns, signs, places, ends in self._by_clique:
             weights = np.zeros((len(columns), len(columns)))
             weights[ends] = parameters[places] / 2
@@ -215,7 +217,7 @@ class AgreementTerms:
         return shares
 
     def covariances(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n_parameters, n_parameters) covariances of what a row adds to the numbers; 0 for those of two cliques."""
+        """Return (n_parameters, n_parameters) the covariances of a row's contributions; 0 for parameters of two cliques."""
         covariances = np.zeros((len(self.target),) * 2)
         for home, columns, _, places, (first, last) in self._by_clique:
             means = _all_moments(self._table(cliques, home, columns))

@@ -56,7 +56,7 @@ Function = tuple[int, Columns]
 
 @dataclass(frozen=True, kw_only=True)
 class Ties:
-    """What ties columns in the rows of a generator's model.
+    """The associations between columns in the rows of a generator's model.
 
     Attributes
     ----------
@@ -75,7 +75,8 @@ class Ties:
 
 
 def mean_square_contingency(counts: np.ndarray) -> float:
-    """Return chi-squared over the number of rows of a table of two columns, without the part that chance makes of it.
+    """Return chi-squared over the number of rows of a table of two columns, corrected for its expected value under
+    independence.
 
     Cells that are divided so that rows and columns stay in proportion leave it as it is.
     """
@@ -88,8 +89,7 @@ def mean_square_contingency(counts: np.ndarray) -> float:
 
 
 def cramers_v(counts: np.ndarray) -> float:
-    """Return Cramer's V of a (n_first, n_second) table without the part that chance makes of it: 0 for independent columns, at
-    most 1.
+    """Return the bias-corrected Cramer's V of a (n_first, n_second) table: 0 for independent columns, at most 1.
 
     W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
     without a row do not count. 0 where a column has one value.
@@ -119,8 +119,8 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 
 
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
-    """Return Cramer's V of two columns as their noisy table tells it: less what its noise makes of independent columns, and
-    less one standard deviation of that, so that noise alone seldom counts as an association.
+    """Return Cramer's V of two columns from their noisy table, minus its value for independent columns under this noise, and
+    minus one standard deviation of that, so that noise alone seldom counts as an association.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _weights(expected: np.ndarray, variance: np.ndarray | float) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Strengths:
-    """How strongly columns are associated, as far as it is known: in a public file, or by the noisy tables of a release.
+    """The known strengths of association between columns: in a public file, or from the noisy tables of a release.
 
     Attributes
     ----------
@@ -168,9 +168,9 @@ class Strengths:
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether noise is larger than the association of two columns, or than one that is just visible,
-        `LEAST_STRENGTH`, where nobody knows how strong it is. Noise that is no larger than chance hides nothing: another sample
-        of so many rows differs as much. The plan and the card ask here.
+        """Return whether the noise is larger than the association of two columns; where its strength is unknown, whether it is
+        larger than one that is just visible, `LEAST_STRENGTH`. Noise that is no larger than chance hides nothing: another
+        sample of this size differs as much. The plan and the card use this rule.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Strengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """How far the rows carry the association of two or three columns. As a truth value: whether they carry it.
+    """The extent to which the rows carry the association of two or three columns. As a truth value: whether they carry it.
 
     Attributes
     ----------
@@ -272,8 +272,8 @@ class Associations:
     strengths: Strengths = Strengths()
 
     def of(self, *names: str) -> Association:
-        """Return the association of two or three columns. The name of a column of members stands for it in the same member, or
-        in the member that another name says.
+        """Return the association of two or three columns. The name of a column of members refers to the same member, or to the
+        member that another name gives.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Associations:
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """Return the first part of the same answer, in little time: None where no table tells it. Raises as `of`.
+        """Return the first part of the same answer, in little time: None where no table gives it. Raises as `of`.
 
         Columns of members that were measured together in some members alone, such as the first two, are carried "in part".
         """
@@ -294,12 +294,12 @@ class Associations:
         return "not known" if "not known" in answers else "in part" if "yes" in answers else None
 
     def differ(self, first: str, second: str) -> bool:
-        """Return whether two names are of two columns: not that of a column of members, and the same of one member."""
+        """Return whether two names are two different columns; two names of a member column of one member are the same."""
         return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Columns as the files have them: those of members once."""
+        """Return the columns by their names in the files, columns of members once."""
         return self.layout.columns if self.linked is None else (*self.linked.of_roots(self.layout.columns), *self.linked.names)
 
     @cached_property
@@ -405,7 +405,7 @@ class Associations:
         return None
 
     def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return what ties two columns without a table of both."""
+        """Return the association of two columns without a table of both."""
         tied, through = self._separator(*columns)
         if not tied and not through:
             return Association(columns=names, carried="no", how="independent")
@@ -419,7 +419,7 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return what their pairs say of three columns without a table of all."""
+        """Return the association of three columns without a table of all, from their pairs."""
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
@@ -429,7 +429,7 @@ class Associations:
 
     @cached_property
     def _known(self) -> tuple[Columns, ...]:
-        """The columns of every measured table, with all that are functions of them."""
+        """Return the columns of every measured table, with all columns that are functions of them."""
         return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
 
     def _with_functions(self, columns: Iterable[int]) -> Columns:
@@ -476,7 +476,7 @@ class Associations:
 
     @cached_property
     def _following(self) -> frozenset[frozenset[int]]:
-        """Every two and three columns of a measured table, with all that are functions of those of the table."""
+        """Return every pair and triple of columns of a measured table, with all columns that are functions of its columns."""
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
@@ -494,8 +494,9 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return what ties columns when the two are looked at alone: of the columns that are drawn after all others, those on
-        which one of the two depends, with all that they are drawn from tied together (the moral graph of the ancestors)."""
+        """Return the associations when the two columns are considered alone: of the columns drawn after all others, those
+        that one of the two depends on, with the columns they are drawn from connected (the moral graph of the ancestors).
+        """
         drawn_from = dict(self.ties.drawn_after)
         if not drawn_from and frozenset() in self._graphs:
             return self._graphs[frozenset()]
@@ -522,7 +523,9 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule is about what a column is drawn from, as the rule that puts areas into larger ones."""
+        """Return whether a rule is about columns from which one column is drawn, as the rule that puts areas into larger
+        ones.
+        """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
 
@@ -531,7 +534,7 @@ def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
 
 
 class TiedColumns:
-    """A graph of columns: those of one factor of a model are neighbours."""
+    """A graph of columns: columns of one factor of a model are neighbours."""
 
     def __init__(self, near: dict[int, frozenset[int]]):
         self.near = near
@@ -569,8 +572,9 @@ class TiedColumns:
 
 
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
-    """Return one association for all slots of members: the noisiest where all are carried alike, else what is not known, or
-    else 'in part'."""
+    """Return one association for all slots of members: the noisiest where all are carried alike, else the unknown one, else
+    'in part'.
+    """
     answers = {association.carried for association in of_slots}
     first = of_slots[0]
     if len(answers) == 1:
@@ -587,8 +591,7 @@ def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Associ
 def all_functions(
     by_options: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
 ) -> tuple[Function, ...]:
-    """Return columns that are functions of others: those that options state by their names, and those that rules leave no
-    choice.
+    """Return columns that are functions of others: those that options state by name, and those that rules determine.
 
     Parameters
     ----------
@@ -600,7 +603,7 @@ def all_functions(
 
 
 def weakest_of(associations: Sequence[Association]) -> Association:
-    """Return the answer that carries least, of several models, any of which may be drawn."""
+    """Return the weakest answer of several models, any of which may be drawn."""
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(associations, key=lambda association: order.index(association.carried))
 
@@ -615,7 +618,7 @@ class PartnersOfColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class CarriedPairs:
-    """What a reader should know at first: how many pairs are carried, and which are, or which are not.
+    """A summary for readers: the number of pairs the rows carry, and which pairs they carry or do not carry.
 
     Attributes
     ----------
@@ -640,7 +643,7 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations]) -> CarriedPairs:
-        """Sum up one model; of several, any of which may be drawn, what all of them carry."""
+        """Summarise one model; for several models, any of which may be drawn, the associations all of them carry."""
         names = models[0].names
         answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2)}
         carried = [pair for pair, words in answers.items() if words == {"yes"}]
@@ -662,7 +665,9 @@ class CarriedPairs:
 
 
 def _by_column(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
-    """Yield each pair once: first those of the column with the most pairs, then of the one with the most that are left."""
+    """Yield each pair once: first the pairs of the column with the most pairs, then those of the column with the most
+    remaining ones.
+    """
     left = {name: dict[str, None]() for name in names}
     for first, second in pairs:
         left[first][second] = left[second][first] = None

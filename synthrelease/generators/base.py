@@ -100,11 +100,11 @@ class Generator(SpecTable):
 
     @property
     def prior_file(self) -> str | None:
-        """The public table that the fit starts from, as the configuration names it."""
+        """Return the public table that the fit starts from, as the configuration names it."""
         return None
 
     def load(self) -> None:
-        """Import what a fit needs, so that what is missing shows up before anything is spent.
+        """Import the libraries of a fit, so that a missing one is reported before anything is spent.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Generator(SpecTable):
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        """Return what is wrong with these hyperparameters.
+        """Return the mistakes in these hyperparameters.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Generator(SpecTable):
         return ()
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return what one fit costs when it is given this budget: epsilon, or rho where the guarantee is zCDP."""
+        """Return the cost of a fit with this budget: epsilon, or rho where the guarantee is zCDP."""
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
@@ -140,7 +140,7 @@ class Generator(SpecTable):
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the same of all that every fit measures, sums among it."""
+        """Return the same for all measurements of every fit, sums included."""
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
@@ -154,8 +154,9 @@ class Generator(SpecTable):
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """Return what ties columns in the rows of its models; where its class says nothing, a fit chooses its
-        tables privately."""
+        """Return the associations between columns in the rows of its models. A fit whose class does not override this
+        chooses its tables privately.
+        """
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
@@ -167,8 +168,9 @@ class Generator(SpecTable):
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Return columns of which a fit of fixed tables, without a public one, knows nothing, not even by columns that a rule
-        ties."""
+        """Return the columns about which a fit of fixed tables, without a public table, has no information, not even
+        through columns tied by a rule.
+        """
         measured = {column for columns in self.fixed_questions(layout) for column in columns}
         if not measured or self.prior_file is not None:
             return set()
@@ -188,12 +190,12 @@ class Generator(SpecTable):
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return what the time and memory of an attempt grow with, in words."""
+        """Return the quantity that the time and memory of an attempt grow with, in words."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 
     def megabytes(self, layout: Layout) -> int:
-        """Return what a fit or a sample adds to the memory of a process, at its peak."""
+        """Return the memory that a fit or a sample adds to a process at its peak."""
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
@@ -213,7 +215,7 @@ class MeasuringGenerator(Generator):
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """Return what the tables and sums share out of a charge: its epsilon, or its rho where their noise is Gaussian."""
+        """Return the part of a charge that the tables and sums share: its epsilon, or its rho where their noise is Gaussian."""
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
@@ -221,7 +223,7 @@ class MeasuringGenerator(Generator):
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
-        """Return columns, by increasing index, of every table that is measured with this `part`, and what each costs."""
+        """Return the columns, by increasing index, of every table measured with this `part`, and the cost of each."""
         raise NotImplementedError
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
@@ -235,7 +237,7 @@ class MeasuringGenerator(Generator):
         return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Return every sum that is measured with this `part`, with value 0 in place of what it comes to."""
+        """Return every sum measured with this `part`, with value 0 in place of the result."""
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:

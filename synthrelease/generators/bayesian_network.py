@@ -133,7 +133,9 @@ class Frontier:
             self._take(cells, family.column, values, counts[cells, values])
 
     def _extend_whole(self, family: Family) -> None:
-        """Give cells of one row a bin each, by a draw, and split those of several rows. Their order means nothing any more."""
+        """Draw a bin for each cell of one row, and split the cells of several rows. Their order carries no meaning
+        afterwards.
+        """
         alone = self.expected == 1
         if alone.all():
             parents = [self.digits[parent] for parent in family.parents]
@@ -168,7 +170,7 @@ class Frontier:
         return cells, values, counts
 
     def _extend_evenly(self, family: Family) -> None:
-        """Give rows bins that those of the same parents share out among themselves."""
+        """Give rows the bins that the rows with the same parents share out among themselves."""
         totals = self.expected.astype(np.int64)
         cells, values, rows = even_bins(
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
@@ -184,13 +186,13 @@ class Frontier:
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Put cells in the place of the present ones: those they come from, the bins of a further column, counts."""
+        """Replace the current cells by others: the cells they come from, the bins of a further column, and counts."""
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
         self.expected = expected
 
     def finish(self) -> None:
-        """Put whole rows in the place of expected counts; cells are ordered so that those that are alike trade rows."""
+        """Replace expected counts by whole rows; cells are ordered so that similar cells exchange rows."""
         if self._whole:
             return
         bins = [self.digits[column] for column in sorted(self.digits)]

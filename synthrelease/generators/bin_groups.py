@@ -20,8 +20,9 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return the rules as masks of two columns, as few as needed, where such say it all; rules that share a column
-    come joined."""
+    """Return the rules as masks of two columns, as few as possible, where such masks are equivalent; rules that share a
+    column are joined.
+    """
     return [part for mask in masks for part in _pairs_of(mask)]
 
 
@@ -110,7 +111,7 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
 
 
 def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Layout) -> Plausibility:
-    """Return the masks over groups: those of any bin of each."""
+    """Return the masks over groups of bins: a group is allowed where any of its bins is."""
     first = [np.unique(into, return_index=True)[1] for into in maps]
     grouped = []
     for mask in masks:

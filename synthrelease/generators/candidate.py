@@ -41,13 +41,13 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """The models that were fitted in one process to the same measurements, by what else they are a function of."""
+    """The models fitted in one process to the same measurements, by their other inputs."""
 
     numbers: int = 0
     _models: dict[str, Model | str] = field(default_factory=dict)
 
     def get(self, key: str, fit: Callable[[], Model]) -> Model:
-        """Return the model of this key, fitted if it was not.
+        """Return the model of this key; fit it if it is missing.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from synthrelease.generators.junction_tree import JunctionTree
 
 @dataclass(frozen=True, kw_only=True)
 class CompetingTable:
-    """A table that competes with others to be measured next. All of it is public.
+    """A table that competes with others for the next measurement. All of it is public.
 
     Attributes
     ----------

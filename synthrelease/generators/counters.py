@@ -69,8 +69,8 @@ class Counters:
 
     @classmethod
     def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
-        """Return those of all rules that count, as long as no more than so many cells are tied together; the others are left
-        out.
+        """Return the counters of all rules that count, while no more than this many cells depend on each other; the others are
+        omitted.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Counters:
         return [*(step.mask for step in self.steps), *self.ends]
 
     def added(self, table: Counts) -> Counts:
-        """Return the rows of a table with their counts; those that break a rule are left out."""
+        """Return the rows of a table with their counts; rows that break a rule are removed."""
         bins, follows = list(table.bins), np.ones(len(table), dtype=bool)
         for step in self.steps:
             columns = (*(() if step.before is None else (step.before,)), *step.columns)
@@ -137,8 +137,9 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return the counters with one rule more; None where it counts nothing, or what it counts depends on too many columns at
-    once."""
+    """Return the counters with one more rule; None where it counts nothing, or its count depends on too many columns at
+    once.
+    """
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
     if not parts:
@@ -180,7 +181,7 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Return the same counts without those after which the rule is broken whatever follows: of "at most one" 0 and 1 are left.
+    """Return the counts without the values after which the rule is broken whatever follows: for "at most one", 0 and 1 remain.
 
     Counts after which everything that follows is the same are one: where a column has "3 or more", from 3 on they are.
     """
@@ -213,7 +214,7 @@ def _alike(rows: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return what the rule says of its last counts and of the columns that it names outside of them."""
+    """Return the truth of the rule for its final counts and for the columns it names outside of them."""
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)
@@ -235,7 +236,7 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns on which it depends whether one thing is counted, and where it certainly is and may be; None if too
+    """Return the columns that decide whether a part is counted, and where it certainly is and where it may be; None if too
     many.
 
     Columns that make no difference among possible cells are left out: of a member who is not there nothing is true.
@@ -260,7 +261,7 @@ def _part(
 
 
 def _said_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Said:
-    """Return what a part says of rows, and where it is false of them."""
+    """Return the statement of a part about rows, and where it is false."""
     is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))
@@ -277,7 +278,7 @@ def _counts_of(rule: Rule) -> Iterable[Count]:
 
 
 def _named(part: Rule) -> set[str]:
-    """Return the columns that a part without `and`, `or` and `not` names, other than those that are counted."""
+    """Return the columns that a part without `and`, `or` and `not` names, other than the counted ones."""
     if isinstance(part, Comparison):
         return {part.column}
     if isinstance(part, Gap):

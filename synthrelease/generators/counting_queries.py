@@ -39,7 +39,7 @@ class CountingQuery:
 
 
 class QueryPool:
-    """The queries that may be asked, by sub-table.
+    """The queries that may be selected, by sub-table.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Shares:
             self._renew()
 
     def _renew(self) -> None:
-        """Take out the factor of all cells, and what rounding has added up to."""
+        """Remove the common factor of all cells, and the accumulated rounding error."""
         self.cells /= self.cells.sum()
         self.total = 1.0
 
@@ -169,7 +169,7 @@ class DenseModel:
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by systematic rounding of the expected counts, those of a rare bin side by side."""
+        """Return n rows by systematic rounding of the expected counts, rows of a rare bin side by side."""
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
         order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)

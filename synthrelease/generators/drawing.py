@@ -47,8 +47,9 @@ class Drawing:
     ways: Mapping[str, int] = field(default_factory=dict)
 
     def of_shares(self, shares: int) -> float:
-        """Return by how much any of so many shares may differ between the drawn rows and all K of them; 0 where all
-        were drawn."""
+        """Return the largest difference of any of so many shares between the drawn rows and all K rows; 0 where all were
+        drawn.
+        """
         if self.most <= self.n:
             return 0.0
         closed = closed_limit(self.n, self.most, shares, self.risk)
@@ -57,7 +58,7 @@ class Drawing:
         return min(closed, one_sided_limit(self.n, self.most, self.risk / 4 / shares) + 1 / self.most)
 
     def of_cells(self, bins: Mapping[str, int], largest: int, tables_named: Sequence[Sequence[str]] = ()) -> float:
-        """Return the same for all cells of all tables of at most `largest` columns, and of those that are named.
+        """Return the same for all cells of all tables of at most `largest` columns, and of the named tables.
 
         Parameters
         ----------
@@ -96,7 +97,9 @@ def _sum_of_products(sizes: Sequence[int], number: int) -> int:
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """Return a limit for K = `rows` and every smaller K: Hoeffding's for the rows left out, or Serfling's for those drawn."""
+    """Return a limit for K = `rows` and every smaller K: Hoeffding's for the rows left out, or Serfling's for the drawn
+    rows.
+    """
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
     return min(math.sqrt(left_out * logarithm / 2) / n, math.sqrt((1 - (n - 1) / rows) * logarithm / (2 * n)), 1.0)
@@ -135,7 +138,7 @@ def worst_tail(m: int, rows: int, distance: int) -> float:
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
-    """Return Pr[X >= x] for each pair of x and G, X hypergeometric: terms until what follows is too small to be seen."""
+    """Return Pr[X >= x] for each pair of x and G, X hypergeometric: terms are added until the rest is too small to matter."""
     x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
     possible = x <= np.minimum(g, m)
     x, ones = x[possible], g[possible].astype(float)

@@ -36,7 +36,7 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Passed:
-    """What a forward pass leaves for the way back: per layer the inputs (rows, in), and the output (rows, out)."""
+    """The values a forward pass keeps for the backward pass: per layer the inputs (rows, in), and the output (rows, out)."""
 
     inputs: list[np.ndarray]
     output: np.ndarray
@@ -71,7 +71,9 @@ class Network:
         return Passed(inputs, values)
 
     def deltas(self, passed: Passed, of_output: np.ndarray) -> list[np.ndarray]:
-        """Return the gradient by what each layer gives, per layer (rows, out), from the one by the output (rows, out)."""
+        """Return the gradient with respect to each layer's output, per layer (rows, out), from the one for the final output
+        (rows, out).
+        """
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
             delta = back[0] @ self.weights[layer][:-1].T
@@ -84,8 +86,9 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Return, for each layer, the sum over the rows of the gradient of each row's output, times the share that its norm
-        gives it."""
+        """Return, for each layer, the sum over the rows of the gradient of each row's output, times the share its norm
+        gives it.
+        """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
         shares = share(self.row_norms(passed, deltas))[:, None]
@@ -98,7 +101,7 @@ class Network:
 
     @staticmethod
     def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (rows,) l2 norm of each row's own gradient by all weights, at least that of the last bias.
+        """Return (rows,) the l2 norm of each row's own gradient by all weights, at least that of the last bias.
 
         A row's gradient in a layer is the outer product of its inputs, with a 1 for the bias, and its delta, so its squared
         norm is the product of theirs (Goodfellow 2015, "Efficient per-example gradient computations").
@@ -187,7 +190,7 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Return numbers that are held at once where the table's rows are looked at."""
+        """Return the numbers held at once while the table's rows are read."""
         raise NotImplementedError
 
 
@@ -246,7 +249,7 @@ class Game:
         self._steps += 1
 
     def finish(self) -> None:
-        """Make the generator the mean of those of the later steps."""
+        """Replace the generator by the mean of its later steps."""
         self.rows.weights = self._mean
 
     def _improve(self, conditions: Conditions | None) -> None:
@@ -297,7 +300,7 @@ class Game:
         return law / draws
 
     def columns(self) -> list[slice]:
-        """Return where each column's bins are among those of all columns."""
+        """Return the position of each column's bins among the bins of all columns."""
         return [slice(start, stop) for start, stop in zip(self._ends[:-1], self._ends[1:], strict=True)]
 
     def _scored(self, rows: int, conditions: Conditions | None) -> Passed:
@@ -309,7 +312,7 @@ class Game:
         return self.rows.forward(np.hstack([noise, one_hot]))
 
     def _given(self, rows: np.ndarray, conditions: Conditions) -> np.ndarray:
-        """Return the same rows, each with exactly the bin that it was given."""
+        """Return the same rows, each with exactly the bin it was given."""
         for number, column in enumerate(self.columns()):
             rows_given = np.flatnonzero(conditions.columns == number)
             rows[rows_given, column] = 0

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class GradientGenerator(AdversarialGenerator):
-    """Networks of which the critic is trained with noisy gradients.
+    """The base class of networks whose critic is trained with noisy gradients.
 
     Attributes
     ----------
@@ -286,15 +286,15 @@ class PATECTGAN(AdversarialGenerator):
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """Return an estimate: the rows of all teachers are dealt out once, those of the teachers of generated rows in every
-        step."""
+        step.
+        """
         from synthrelease.generators.patectgan_mechanism import Pairs
 
         dealt = rows + self.steps * rows / self.teachers * _MIRRORS
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at
-        once."""
+        """Return the counts of all teachers and of those of generated rows, their votes, and the rows dealt out at once."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 
         pairs = Pairs(layout)
@@ -303,7 +303,7 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """The public side of the teachers: the distribution of the generator, and teachers who have rows of it.
+    """The public side of the teachers: the distribution of the generator, and teachers that have rows from it.
 
     Parameters
     ----------
@@ -345,7 +345,6 @@ def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return the gradient that, stepped against, raises the critic's score of rows with more votes, and lowers that
-    of others."""
+    """Return the gradient whose descent raises the critic's score of rows with more votes and lowers the score of others."""
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

@@ -29,7 +29,7 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True)
 class JunctionTree:
-    """Cliques of columns as a rooted tree: for any column, the cliques that hold it are connected.
+    """Cliques of columns as a rooted tree: for any column, the cliques that contain it are connected.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class JunctionTree:
         return self._separators[index]
 
     def edges_from(self, start: int) -> Iterator[Edge]:
-        """Yield every edge once, led away from a clique, those nearer to it first."""
+        """Yield every edge once, directed away from a clique, nearer edges first."""
         left, met = [start], {start}
         for clique in left:  # it grows while it is gone through
             for edge in self._beside[clique]:
@@ -116,7 +116,7 @@ class JunctionTree:
         )
 
     def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-        """Return log of the total mass, and the log of each clique's share of it.
+        """Return the log of the total mass, and the log of each clique's share of it.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """Return to which other cliques each is linked in the tree of them all that shares most columns along its links.
+    """Return the cliques each is linked to in the tree of all cliques that shares most columns along its links.
 
     Pairs that share no column come last, in order: by then those of the first clique link whatever is not linked to it.
     """
@@ -185,7 +185,7 @@ def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = 
 
 
 def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:
-    """Yield each column, when it is eliminated, with its neighbours. Neighbours are bits of a number."""
+    """Yield each column in the order of elimination with its neighbours. Neighbours are bits of an integer."""
     around = [0] * len(sizes)
     for columns in sets:
         together = sum(1 << column for column in columns)
@@ -217,7 +217,7 @@ def _places(bits: int) -> Iterator[int]:
 
 
 def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
-    """Return log of the sums of exp(table) over all columns but those of `onto`."""
+    """Return the log of the sums of exp(table) over all columns but those of `onto`."""
     axes = tuple(i for i, column in enumerate(columns) if column not in onto)
     if not axes:
         return table

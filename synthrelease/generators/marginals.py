@@ -117,7 +117,7 @@ _COUNTED = 2**16
 
 
 class MarginalsGenerator(MeasuringGenerator):
-    """What both kinds of noise share.
+    """The base class of generators with fixed tables and Gaussian or Laplace noise.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @cached_property
     def other_terms(self) -> tuple[FormulaTerm, ...]:
-        """What is measured and not modelled."""
+        """Return the measurements that are not part of the model."""
         return () if self.only_measured is None else read_terms(self.only_measured)
 
     @property
@@ -224,7 +224,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def unknown(self, layout: Layout) -> list[Mistake]:
-        """Return what is wrong with the columns that its tables and sums name."""
+        """Return the mistakes in the columns that its tables and sums name."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         of_sums = [mistake for scored in self.scored_sums for mistake in scored.mistakes(layout)]
         return [*unknown_columns(self.terms, layout), *others, *of_sums]
@@ -245,7 +245,7 @@ class MarginalsGenerator(MeasuringGenerator):
             )
 
     def ties(self, layout: Layout) -> Ties:
-        """Return its tables and sums; a public table ties what a clique of the model holds, whether it was measured or not."""
+        """Return its tables and sums; a public table associates the columns in a clique of the model, measured or not."""
         shares, structure = self.shares(layout), self.structure(layout)
         return Ties(
             measured=tuple(columns for columns in structure if shares.get(columns)),
@@ -321,7 +321,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return what all agreements and the counts of their columns cost: as much as their tables would."""
+        """Return the cost of all agreements and the counts of their columns: the same as for their tables."""
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
 
@@ -357,16 +357,17 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the larger of two peaks: rows are drawn, or the optimiser remembers thirty steps of the measured cells and has
-        a few copies of the cliques, thirteen where it fits agreements."""
+        """Return the larger of two peaks: rows are drawn, or the optimiser stores thirty steps of the measured cells and a
+        few copies of the cliques, thirteen where it fits agreements.
+        """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         of_agreements = 13 * int(self.effort(layout)) if self.agreeing(layout).pairs else 0
         return max(BayesianNetwork.peak_cells(layout), 80 * measured, of_agreements)
 
 
 class RareBinsGenerator(MarginalsGenerator):
-    """What the families share that count rare bins apart, or agreements of pairs; rows of areas are allotted by tables of all
-    rows.
+    """The base class of generators that count rare bins separately, or agreements of pairs; rows of areas are allotted by
+    tables of all rows.
 
     Attributes
     ----------
@@ -482,7 +483,7 @@ class Marginals(RareBinsGenerator):
 
 
 class GaussianTables(MarginalsGenerator):
-    """What families with Gaussian noise share."""
+    """The base class of generators with Gaussian noise."""
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     gaussian: ClassVar[bool] = True

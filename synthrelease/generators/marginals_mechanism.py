@@ -53,8 +53,8 @@ def measured(
     agreeing: tuple[AgreeingPairs, Fraction],
     entropy: SystemEntropy,
 ) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...], NoisyAgreements | None]:
-    """Return every table and every sum, each at the epsilon or the rho that stands beside it, the bins that are counted apart,
-    and the agreements of pairs at theirs.
+    """Return every table and every sum, each at the epsilon or rho given beside it, the bins that are counted separately, and
+    the agreements of pairs at theirs.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the rows of each bin, at half of the budget: a replaced record moves each of them by 1."""
+    """Return the rows of each bin, at half of the budget: a replaced record moves each count by 1."""
     if not bins:
         return ()
     exact = np.array([int(counts.counts[counts.bins[rare_bin.column] == rare_bin.bin].sum()) for rare_bin in bins])

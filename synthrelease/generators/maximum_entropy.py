@@ -68,7 +68,7 @@ def consistent(
     targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
 ) -> tuple[list[np.ndarray], list[float]]:
     """Return the values of all targets and sums, moved as little as possible in units of their noise: they agree, add up to n,
-    and have no cell below 0 but those that are best left empty. A sum of columns that no target holds stays as it is.
+    and have no negative cell except those best left empty. A sum of columns that no target contains stays as it is.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def consistent(
 
 
 class _LeastSquares:
-    """Weighted least squares for the components; every solution starts from the one before.
+    """Weighted least squares for the components; every solution starts from the previous one.
 
     All cells of all tables stand in one row, and so do all components: `_spread` is the sparse matrix from these to those.
     """
@@ -168,7 +168,7 @@ class _LeastSquares:
         return self._tables()[: self._n_cells]
 
     def sums(self) -> list[float]:
-        """Return every sum as the last solution has it."""
+        """Return every sum in the latest solution."""
         values, rows = list(self._all_sums), self._tables()[self._n_cells :]
         for index, value in zip(self._placed, rows.tolist(), strict=True):
             values[index] = value
@@ -219,7 +219,7 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """Return (cells,) for every cell of the table of `columns`, which cell of the table of `part` it belongs to."""
+    """Return (cells,) for every cell of the table of `columns`, the cell of the table of `part` it belongs to."""
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
@@ -275,7 +275,7 @@ class Tilt:
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return what every cell's share is multiplied by, up to a factor, and how far the sum was moved, in its tolerance.
+        """Return the factor for every cell's share, up to a constant, and how far the sum moved, in its tolerance.
 
         Parameters
         ----------
@@ -451,7 +451,7 @@ class ProportionalFit:
             self._tell_below(child)
 
     def _tell(self, teller: int, listener: int, child: int) -> None:
-        """Let the listener take over what the teller knows about the columns that both have."""
+        """Pass the teller's information on the common columns of both to the listener."""
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
         ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
@@ -482,7 +482,7 @@ class ProportionalFit:
         return moved**2
 
     def sum_parameters(self) -> np.ndarray:
-        """Return one for every sum, of its scores in highest scores, for the sum as it was measured."""
+        """Return the parameter of every measured sum, in units of its highest score."""
         return np.array([tilt.original_parameter for tilt in self._sums])
 
     def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
@@ -490,8 +490,8 @@ class ProportionalFit:
 
 
 def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
-    """Return the sums over all axes but those that are kept, as `table.sum(axis=...)`, which takes two to four times as long
-    for large tables.
+    """Return the sums over all axes but the kept ones, as `table.sum(axis=...)`, which takes two to four times as long for
+    large tables.
 
     Neighbouring axes of one kind are one axis, and the last ones are summed up as a product with ones: a loop over an axis of
     few bins takes most of its time to begin.
@@ -623,7 +623,7 @@ def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) 
 
 
 def target_of(table: NoisyMarginal) -> Target:
-    """Return a measured table as what a fit should come to."""
+    """Return a measured table as the target of a fit."""
     return Target(columns=table.columns, values=table.values.astype(float), variance=table.variance())
 
 
@@ -778,13 +778,17 @@ class _Dual:
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, gradient: np.ndarray) -> bool:
-        """Return whether every measured cell is within its tolerance of where it should be, or empty; not a number is not."""
+        """Return whether every measured cell is within its tolerance of its target, or empty; False for a value that is not
+        a number.
+        """
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 
 
 def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
-    """Pr[column | columns before it in its clique], clique by clique: the same law, in an order to sample from."""
+    """Return Pr[column | columns before it in its clique], clique by clique: the same distribution, in an order to sample
+    from.
+    """
     families = []
     for index, clique in enumerate(tree.cliques):
         parents = list(tree.separator(index))

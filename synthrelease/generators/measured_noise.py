@@ -53,7 +53,7 @@ class _Noise:
 
     @property
     def rounded_up(self) -> Self:
-        """The same law with a scale that is certainly no smaller than that of the noise that was drawn."""
+        """Return the same distribution with a scale that is certainly no smaller than that of the drawn noise."""
         return type(self)(self.scale * (1 + _ROUNDED_UP))
 
 
@@ -86,16 +86,16 @@ class DiscreteLaplace(_Noise):
 
     @property
     def mean_size(self) -> float:
-        """E|z| of the continuous law of the same scale: what a table pays for each of its cells."""
+        """Return E|z| of the continuous distribution of the same scale: a table pays this for each of its cells."""
         return self.scale
 
     @property
     def highest_moment(self) -> float:
-        """E[e^(h z)] is finite for 0 <= h below this."""
+        """Return the bound below which E[e^(h z)], h >= 0, is finite."""
         return 1 / self.scale
 
     def limit(self, risk: float) -> int:
-        """Return the least t with Pr[|z| > t] <= risk: it is 2 a^(t+1) / (1 + a), a = e^(-1 / scale)."""
+        """Return the smallest t with Pr[|z| > t] <= risk, using Pr[|z| > t] = 2 a^(t+1) / (1 + a), a = e^(-1 / scale)."""
         return max(0, math.ceil(-self.scale * math.log(risk * (1 + math.exp(-1 / self.scale)) / 2)) - 1)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
@@ -108,7 +108,7 @@ class DiscreteLaplace(_Noise):
 
     @property
     def _spread(self) -> float:
-        """4 a / (1 - a)^2."""
+        """Return 4 a / (1 - a)^2."""
         return 4 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
@@ -152,16 +152,16 @@ class RoundedGaussian(_Noise):
 
     @property
     def mean_size(self) -> float:
-        """E|z| of the continuous law of the same scale: what a table pays for each of its cells."""
+        """Return E|z| of the continuous distribution of the same scale: a table pays this for each of its cells."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def highest_moment(self) -> float:
-        """E[e^(h z)] is finite for 0 <= h below this."""
+        """Return the bound below which E[e^(h z)], h >= 0, is finite."""
         return math.inf
 
     def limit(self, risk: float) -> int:
-        """Return the least t with Pr[|z| > t] <= risk: it is 2 Pr[N > (t + 1/2) / scale]."""
+        """Return the smallest t with Pr[|z| > t] <= risk, using the bound 2 Pr[N > (t + 1/2) / scale] of that probability."""
         return least_whole(lambda t: math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
@@ -247,7 +247,7 @@ def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
 
 
 def _ways(size: int, p: int) -> int:
-    """Return what stands before j^p in (1 + 2j)^size."""
+    """Return the coefficients of j^p in (1 + 2j)^size."""
     return math.comb(size, p) * 2**p
 
 
@@ -299,7 +299,7 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noises, in one row: those of all published cells, and that of the number of kept rows.
+    """Independent noises in one row: those of all published cells, and the noise of the number of kept rows.
 
     Attributes
     ----------
@@ -314,12 +314,12 @@ class Noises:
 
     @cached_property
     def each(self) -> np.ndarray:
-        """(n_noises,) the variance of one of them."""
+        """Return (n_noises,) the variance of each noise."""
         return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
     def variances(self) -> np.ndarray:
-        """(n_noises,)."""
+        """Return (n_noises,) the variances."""
         return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -360,7 +360,7 @@ class SharedNoise:
 
     @property
     def variances(self) -> np.ndarray:
-        """(size,)."""
+        """Return (size,) the variances."""
         return np.full(self.size, self.variance)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ _AREA_GRID = 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class AreaNoise:
-    """What noise leaves of one level.
+    """The share of noise in one level of areas.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Return it in words: in rows, and in percent of an area of mean size."""
+        """Return the noise in words: in rows, and in percent of an area of mean size."""
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
@@ -62,7 +62,7 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Return what noise leaves of every level with a table, the largest areas first.
+    """Return the noise of every level with a table, the largest areas first.
 
     The number of rows of an area is told by each table of its level, as the sum of its cells, and by those of the level below,
     as the sum over the areas in it; independent figures are weighed by their precision. That the whole number of rows is public
@@ -93,8 +93,7 @@ def area_noise(
 
 
 def power_of(noise: type[CountNoise]) -> float:
-    """Return the power to which budgets are in proportion of cells over what is wanted of them (theory 12.13, areas within
-    areas)."""
+    """Return the power of (cells / wanted error) to which budgets are proportional (theory 12.13, areas within areas)."""
     return 1.0 if noise.cost == "rho" else 2 / 3
 
 
@@ -165,7 +164,7 @@ def noise_limit(parts: Parts, risk: float) -> int:
 
 
 def _markov(parts: Parts, risk: float) -> int:
-    """Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite."""
+    """Return a bound: Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite."""
     wider = [(noise.rounded_up, weight, count) for noise, weight, count in parts]
     variance = sum(count * weight**2 * noise.variance for noise, weight, count in wider)
     normal = _FARTHEST * math.sqrt(2 * math.log(2 / risk) / variance)
@@ -217,7 +216,7 @@ class RareBin:
     bin: int
 
     def forbidden(self, layout: Layout) -> Mask:
-        """Return the rule that no row of the model of all other rows is in it."""
+        """Return the rule that excludes the rows with rare bins from the model of the other rows."""
         return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
 
 
@@ -235,7 +234,7 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """Return them on coarser bins, each of which holds rare ones alone or none. Post-processing."""
+    """Return the rare bins on coarser bins, each of which contains rare ones alone or none. Post-processing."""
     values = dict[RareBin, int]()
     for noisy_bin in bins:
         coarse = RareBin(column=noisy_bin.of.column, bin=int(maps[noisy_bin.of.column][noisy_bin.of.bin]))
@@ -252,7 +251,7 @@ def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
 
 @lru_cache(maxsize=1_000)
 def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
-    """Read "age[0 0 1] + age[1 0 0]". Raises Unexpected for what is no such list."""
+    """Read "age[0 0 1] + age[1 0 0]". Raises Unexpected for a text that is no such list."""
     factors = []
     for term in terms_of(text) if text is not None else ():
         read = ScoredSum.of(term)
@@ -268,7 +267,7 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """Return what is wrong with the columns, with how many scores they have, or where no row is left for the tables."""
+    """Return the mistakes in the columns, in the number of their scores, or where no row is left for the tables."""
     factors = read_bins(text)
     for factor in factors:
         mistake = next(iter(ScoredSum(factors=(factor,)).mistakes(layout)), None)
@@ -290,8 +289,8 @@ _FOLDED = re.compile(rf"(?P<first>{_WEIGHT}{_TABLE})\s*:\s*\((?P<others>[^()]*)\
 
 
 def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
-    """Return the weight of a table in a budget: the root of its cells, to two digits; of D columns those of a single one count
-    (D - 1) / 2 times.
+    """Return the weight of a table in a budget: the root of its cells, to two digits; for D columns, those of a single column
+    count (D - 1) / 2 times.
 
     In equal shares a table of two cells costs as much as one of a thousand, each of which gets its noise. With Laplace noise
     the root makes the sum of the noise of all cells least; with Gaussian noise the power 2/3 would, and keeps no more. What a
@@ -309,7 +308,8 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaTerm:
-    """One term of a formula: the table of some columns, or all tables of `ways` columns, of those with `columns`; its weight.
+    """One term of a formula with its weight: the table of some columns, or all tables of `ways` columns, optionally those with
+    `columns`.
 
     Attributes
     ----------
@@ -334,7 +334,7 @@ class FormulaTerm:
 
     @property
     def text(self) -> str:
-        """The term as it is written."""
+        """Return the term as it is written."""
         of_column = f" with {self.columns[0]}" if self.columns else ""
         tables = f"all {self.ways}-way{of_column}" if self.ways else ":".join(self.columns)
         return tables if self.weight == 1 else f"{float(self.weight):.12g} {tables}"
@@ -368,7 +368,7 @@ def unfolded(formula: str) -> str:
 
 
 def folded(terms: Sequence[FormulaTerm]) -> list[str]:
-    """Return their texts, those of pairs that begin with one column together: `age:(region + sex)`."""
+    """Return the texts of the terms; pairs that begin with one column are joined: `age:(region + sex)`."""
     groups = dict[tuple[str, ...], list[FormulaTerm]]()
     for number, term in enumerate(terms):
         pair = len(term.columns) == 2 and not term.ways
@@ -426,7 +426,7 @@ Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """Return what is wrong with the columns that a formula names."""
+    """Return the mistakes in the columns that a formula names."""
     names = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(names):
         if name not in layout.columns:
@@ -459,7 +459,9 @@ class NoisyMarginal:
         return self.kind.of_table(self.cost)
 
     def variance(self) -> np.ndarray:
-        """Noise variance of each value; of Laplace noise that of the continuous law of the same scale, an upper bound."""
+        """Return the noise variance of each value; for Laplace noise that of the continuous distribution of the same scale,
+        an upper bound.
+        """
         return self.cells * self.noise.variance_above
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
@@ -500,8 +502,9 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """The variance of its noise; where it has one of its own that of continuous Laplace noise of the same scale, an upper
-        bound."""
+        """Return the variance of its noise; for noise of its own that of continuous Laplace noise of the same scale, an
+        upper bound.
+        """
         scale = self.sensitivity / self.epsilon
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 

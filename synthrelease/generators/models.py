@@ -46,7 +46,7 @@ _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A question with the sums that answer it.
+    """A question, with the sums that answer it.
 
     Attributes
     ----------
@@ -65,12 +65,12 @@ class Model:
 
     @property
     def by_group(self) -> bool:
-        """Whether it is about the means of groups, which are measured in shares of rows."""
+        """Return whether the question is about the means of groups, which are measured as shares of rows."""
         return bool(self.words.by or self.groups)
 
     @property
     def answer(self) -> Value:
-        """The factor whose mean is asked for, or the answer of a regression."""
+        """Return the factor whose mean is asked for, or the target of a regression."""
         factor = self.factors[-1]
         if not isinstance(factor, Value):
             raise TypeError("an answer is a column")
@@ -78,17 +78,17 @@ class Model:
 
     @property
     def group_means(self) -> GroupMeans:
-        """The means of groups that it asks for."""
+        """Return the means of groups that the question asks for."""
         return GroupMeans(value=self.answer, rows=self.rows, by=self.words.by, groups=self.groups)
 
     @property
     def columns(self) -> set[str]:
-        """The columns that it is about."""
+        """Return the columns of the question."""
         return columns_of([*self.factors, *self.groups, self.rows]) | ({self.words.by} - {""})
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """The sums that it needs; none where the means of groups are asked for."""
+        """Return the sums that the question needs; none where it asks for the means of groups."""
         if self.by_group:
             return ()
         found = [] if self.rows.every else [self.product()]
@@ -166,7 +166,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What is measured: sums in blocks that share one noise each, and the means of groups; every block with its epsilon.
+    """The measurements: sums in blocks that share one noise each, and the means of groups; every block with its epsilon.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Measured:
 
     @property
     def blocks(self) -> list[tuple[tuple[RowFunction, ...], Fraction]]:
-        """The sums that share one noise, and the epsilon of it; more than so many numbers make several blocks."""
+        """Return the sums that share one noise, and its epsilon; many numbers make several blocks."""
         number = -(-len(self.functions) // MOST_NUMBERS)
         cut = [self.functions[index::number] for index in range(number)]
         return [(block, len(block) * self._unit) for block in cut]

@@ -45,7 +45,7 @@ def measured_models(
     transformation: Transformation,
     entropy: SystemEntropy,
 ) -> NoisyModels:
-    """Return every sum and every table of shares, each block and each table at the epsilon that stands beside it.
+    """Return every sum and every table of shares; each block and each table is measured at the epsilon given beside it.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ WITHIN = ">"
 
 
 class NestedGenerator(MarginalsGenerator):
-    """What both kinds of noise share.
+    """The base class of generators for areas within areas, with Gaussian or Laplace noise.
 
     Attributes
     ----------
@@ -153,13 +153,13 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return what the model of these columns ties together, by their places among themselves."""
+        """Return the associations in the model of these columns, by their positions among themselves."""
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Return the model of the whole, and the tables of areas, each with what the others tell of it."""
+        """Return the model of the whole table, and the tables of areas, each combined with the information in the others."""
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
         of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}
@@ -187,7 +187,8 @@ class NestedGenerator(MarginalsGenerator):
 
     def ties(self, layout: Layout) -> Ties:
         """Return its tables, and how areas are drawn: rows of the whole come first; the area of a row depends on the area
-        above, and on the columns of the tables of this level and of those below."""
+        above, and on the columns of the tables of this level and of those below.
+        """
         ties, others, drawn_after, below = (
             super().ties(layout),
             set(self._apart(layout)),
@@ -201,7 +202,7 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table; those of areas are allotted, without a prior."""
+        """Return the noise of each table; tables of areas are allotted, without a prior."""
         noises = super().count_noise(layout, charge)
         return {
             columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in noises.items()
@@ -215,8 +216,9 @@ class NestedGenerator(MarginalsGenerator):
         return float(sum(self._cells_within(layout).values()))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate: sweeps over what the rows of each area are divided into, and rows that are dealt out, level by
-        level."""
+        """Return an estimate: sweeps over the parts that the rows of each area are divided into, and rows dealt out level
+        by level.
+        """
         seconds, above = 0.2, 1
         for area, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
             seconds += 5e-7 * min(cells * above, 30 * rows) + 5e-7 * rows

@@ -107,7 +107,7 @@ def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
-    """Return what the sums over the areas in each of `areas` larger ones tell."""
+    """Return the information in the sums over the areas in each of the larger `areas`."""
     values, variance = (np.zeros((areas, *table.values.shape[1:])) for _ in range(2))
     np.add.at(values, home, table.values)
     np.add.at(variance, home, table.variance)
@@ -128,7 +128,7 @@ def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.nda
 def levels_of(
     areas: Sequence[int], tables: Mapping[int, Sequence[AreaTable]], plausibility: Plausibility
 ) -> tuple[tuple[Level, ...], tuple[AreaTable, ...]]:
-    """Return the levels, the largest areas first, each with what those below tell of it; and what they tell of the whole.
+    """Return the levels, the largest areas first, each combined with the levels below; and what they contribute to the whole.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return for every new cell the cell that it comes from, its area, and its rows.
+        """Return, for every new cell, the cell it comes from, its area, and its rows.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class NestedModel:
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
-    """Return the table of some areas, its columns by their places among those of all tables of the level."""
+    """Return the table of some areas, with its columns as positions among all tables of the level."""
     columns = tuple(core.index(column) for column in table.columns)
     return AreaTable(columns=columns, values=table.values[areas], variance=table.variance[areas])
 

@@ -71,7 +71,7 @@ class Pairs:
 
 
 class Teachers:
-    """What a number of teachers know.
+    """The data of a number of teachers.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Teachers:
 
     @cached_property
     def surplus(self) -> np.ndarray:
-        """(teachers, cells of all pairs) what the teachers know of their pairs, once all rows are dealt out."""
+        """Return (teachers, cells of all pairs) the votes of the teachers on their pairs, once all rows are dealt out."""
         return self.pairs.surplus(self.tables)
 
     @classmethod

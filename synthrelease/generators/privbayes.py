@@ -43,7 +43,7 @@ _ORDERS_PER_SET = 4
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
-    """Return all maximal parent sets when there are at most `limit` of them, otherwise at most `limit` of them by a public
+    """Return all maximal parent sets when there are at most `limit` of them; otherwise at most `limit`, chosen by a public
     rule.
 
     The rule: for each of a fixed sequence of orders of all columns, the set that is filled with the placed columns in that
@@ -106,7 +106,7 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
 
 
 def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) -> tuple[int, ...]:
-    """Return the columns in this order, each taken when it still fits."""
+    """Return the columns in this order, each taken if it still fits."""
     taken: list[int] = []
     for column in order:
         if len(taken) == most:

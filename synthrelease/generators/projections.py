@@ -49,12 +49,12 @@ class Projection(SpecTable):
 
     @property
     def in_short(self) -> str:
-        """What a projected table is like, in a few words: "each row at least 2 times"."""
+        """Return a description of a projected table in a few words: "each row at least 2 times"."""
         raise NotImplementedError
 
     @property
     def asked_count(self) -> int:
-        """How often what it looks at, rows or parts of them, occurs at least in a projected table."""
+        """Return the least number of times that each row, or part of a row, occurs in a projected table."""
         raise NotImplementedError
 
     @property
@@ -115,7 +115,7 @@ class FrequentCombinations(Projection):
 
     @property
     def promised_count(self) -> int:
-        """A whole row may occur once where all its combinations of few columns are frequent."""
+        """Return 1: a whole row may occur once where all its combinations of few columns are frequent."""
         return 1
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:

@@ -59,7 +59,7 @@ Factor = Value | Indicator
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The rows that an analysis is about: those that meet a condition and have a value in some columns."""
+    """The rows of an analysis: those that meet a condition and have a value in some columns."""
 
     text: str = ""
     rule: Rule | None = None
@@ -67,7 +67,7 @@ class Rows:
 
     @property
     def every(self) -> bool:
-        """Whether every row is one of them."""
+        """Return whether all rows are included."""
         return self.rule is None and not self.valued
 
 
@@ -80,7 +80,7 @@ class RowFunction:
 
     @property
     def key(self) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
-        """What tells it from other functions."""
+        """Return the key that identifies the function."""
         return tuple(factor.text for factor in self.factors), self.rows.text, self.rows.valued
 
     @property
@@ -103,7 +103,7 @@ class GroupMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyModels:
-    """What was measured, in the order of the blocks of sums and of the means of groups: public.
+    """The noisy measurements, in the order of the blocks of sums and of the means of groups: public.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class NoisyModels:
 
 
 def columns_of(parts: Iterable[Factor | Rows]) -> set[str]:
-    """Return the columns by which rows are told apart."""
+    """Return the columns by which rows are distinguished."""
     names = set[str]()
     for part in parts:
         if isinstance(part, Value):

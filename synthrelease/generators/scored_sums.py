@@ -91,7 +91,7 @@ class ScoredSum:
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """The columns whose own values it adds up."""
+        """Return the columns whose own values the sum adds up."""
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
@@ -99,7 +99,7 @@ class ScoredSum:
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """Return (sizes of its columns) what a row of each cell adds, from 0 to STEPS; public, and read only.
+        """Return (sizes of its columns) the score of a row in each cell, from 0 to STEPS; public, and read only.
 
         Exact whole numbers, where bins alone decide. Otherwise what the numbers that stand for bins lead to, as floats: what a
         row of a released table adds; of a layout that does not know them, what rows without values add.
@@ -145,7 +145,7 @@ class ScoredSum:
         return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
-        """Return what is wrong with its columns, or with how many scores they have."""
+        """Return the mistakes in its columns, or in the number of their scores."""
         for factor in self.factors:
             if factor.column not in layout.columns:
                 guess = closest(factor.column, layout.columns)
@@ -232,7 +232,7 @@ def read_sums(text: str) -> tuple[SumGroup, ...]:
 
 
 def terms_of(formula: str) -> list[str]:
-    """Return what the signs + of a formula that stand outside of braces divide."""
+    """Return the parts of a formula between + signs outside of braces."""
     return _PLUS.split(formula)
 
 

@@ -74,7 +74,7 @@ class LibraryGenerator(Generator):
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the rho of a fit. A quarter of it is asked of the library (`neighbours`)."""
+        """Return the rho of a fit. A quarter of it is requested from the library (`neighbours`)."""
         return replacing_one(self._by_library(epsilon))
 
     def rho_of_library(self, charge: Charge) -> Fraction:
@@ -98,8 +98,8 @@ class LibraryGenerator(Generator):
 
 
 def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility) -> BayesianNetwork:
-    """Return a network of what the library fitted, to draw rows from. Rules on columns that stand together in a clique of its
-    junction tree are exact zeros. Post-processing.
+    """Return a network of the library's fit, to draw rows from. Rules on columns that share a clique of its junction tree are
+    exact zeros. Post-processing.
 
     Raises
     ------

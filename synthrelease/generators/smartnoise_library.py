@@ -35,7 +35,7 @@ def column_names(layout: Layout) -> list[str]:
 
 @contextlib.contextmanager
 def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
-    """While it lasts, these functions of a module of the library are ours, and it prints nothing."""
+    """Replace these functions of a library module for a while, and silence it."""
     originals = {name: getattr(module, name) for name in replaced}
     try:
         for name, function in replaced.items():

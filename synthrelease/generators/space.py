@@ -23,7 +23,7 @@ class Configuration:
 
     @property
     def model_key(self) -> str:
-        """What the model of shared measurements depends on: all but the projection."""
+        """Return what the model of shared measurements depends on: everything but the projection."""
         described = self.describe()
         return json.dumps([described["transformation"], described["generator"]], sort_keys=True)
 
@@ -74,7 +74,9 @@ class ConfigurationSpace:
 
     @cached_property
     def common(self) -> Transformation:
-        """The coarsest bins that every transformation's bins are unions of: what measurements for all of them are made on."""
+        """Return the coarsest bins whose unions are the bins of every transformation: measurements for all of them use
+        these bins.
+        """
         joined = [
             join(column, [column.alternatives[name] for name in self.binnings[column.name]]) for column in self.schema.columns
         ]

@@ -74,8 +74,8 @@ class HalfGaussian:
     rate: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield the partial sums of the weights exp(-rate i^2). Each ratio of neighbouring weights is exp(-2 rate) times the
-        previous one.
+        """Yield bounds of 2^bits Pr[X < i] from the partial sums of the weights exp(-rate i^2). Each ratio of neighbouring
+        weights is exp(-2 rate) times the previous one.
 
         Ratios fall: the weights that are left out add up to at most the first of them / (1 - the ratio that follows).
         """
