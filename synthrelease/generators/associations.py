@@ -523,8 +523,8 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule is about columns from which one column is drawn, as the rule that puts areas into larger
-        ones.
+        """Return whether a rule only connects a column with the columns it is drawn from, such as the rule that puts areas
+        into larger ones.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 

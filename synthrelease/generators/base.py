@@ -140,7 +140,7 @@ class Generator(SpecTable):
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the same for all measurements of every fit, sums included."""
+        """Return the columns of every table that each fit measures, and of its sums."""
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:

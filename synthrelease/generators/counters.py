@@ -214,7 +214,7 @@ def _alike(rows: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the truth of the rule for its final counts and for the columns it names outside of them."""
+    """Return the combinations of final counts, and of the columns named outside of counts, that the rule forbids."""
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)
@@ -261,7 +261,7 @@ def _part(
 
 
 def _said_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Said:
-    """Return the statement of a part about rows, and where it is false."""
+    """Return where a part is true of rows, and where it is false."""
     is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))

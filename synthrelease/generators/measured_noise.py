@@ -86,7 +86,9 @@ class DiscreteLaplace(_Noise):
 
     @property
     def mean_size(self) -> float:
-        """Return E|z| of the continuous distribution of the same scale: a table pays this for each of its cells."""
+        """Return E|z| of the continuous distribution of the same scale: the mean error that noise adds to each cell of a
+        table.
+        """
         return self.scale
 
     @property
@@ -108,7 +110,7 @@ class DiscreteLaplace(_Noise):
 
     @property
     def _spread(self) -> float:
-        """Return 4 a / (1 - a)^2."""
+        """Return 4 a / (1 - a)^2 with a = e^(-1 / scale)."""
         return 4 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
@@ -152,7 +154,9 @@ class RoundedGaussian(_Noise):
 
     @property
     def mean_size(self) -> float:
-        """Return E|z| of the continuous distribution of the same scale: a table pays this for each of its cells."""
+        """Return E|z| of the continuous distribution of the same scale: the mean error that noise adds to each cell of a
+        table.
+        """
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
@@ -247,7 +251,7 @@ def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
 
 
 def _ways(size: int, p: int) -> int:
-    """Return the coefficients of j^p in (1 + 2j)^size."""
+    """Return the coefficient of j^p in (1 + 2j)^size."""
     return math.comb(size, p) * 2**p
 
 

@@ -34,7 +34,7 @@ _AREA_GRID = 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class AreaNoise:
-    """The share of noise in one level of areas.
+    """The noise in the counts of one level of areas.
 
     Attributes
     ----------
@@ -164,7 +164,9 @@ def noise_limit(parts: Parts, risk: float) -> int:
 
 
 def _markov(parts: Parts, risk: float) -> int:
-    """Return a bound: Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite."""
+    """Return a t at which Markov's inequality keeps the risk: Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at
+    which all moments are finite.
+    """
     wider = [(noise.rounded_up, weight, count) for noise, weight, count in parts]
     variance = sum(count * weight**2 * noise.variance for noise, weight, count in wider)
     normal = _FARTHEST * math.sqrt(2 * math.log(2 / risk) / variance)

@@ -71,7 +71,7 @@ class Pairs:
 
 
 class Teachers:
-    """The data of a number of teachers.
+    """A number of teachers, with the rows of each counted by pairs of bins.
 
     Attributes
     ----------
@@ -83,7 +83,9 @@ class Teachers:
 
     @cached_property
     def surplus(self) -> np.ndarray:
-        """Return (teachers, cells of all pairs) the votes of the teachers on their pairs, once all rows are dealt out."""
+        """Return (teachers, cells of all pairs) by how much each teacher's rows with a pair exceed those of independent
+        columns, once all rows are dealt out.
+        """
         return self.pairs.surplus(self.tables)
 
     @classmethod
