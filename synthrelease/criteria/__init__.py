@@ -37,8 +37,9 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return what explains a kind: in the file of its class, the class with "Explained" behind its name. A kind of another
-    package, whose name has a colon, explains itself."""
+    """Return the class that explains a kind: in the file of the kind's class, the one named with "Explained" at the end. A
+    kind of another package, whose name has a colon, explains itself.
+    """
     model = CRITERIA[kind]
     if ":" in kind:
         from synthrelease.criteria.outside import ExplainedByItself
@@ -49,7 +50,7 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return what a criterion means in public: of its kind, or of its kind for rows of members."""
+    """Return the public meaning of a criterion: that of its kind, or of its kind for rows of members."""
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:
         return explanation
@@ -61,7 +62,7 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Return the criterion of a release, from what is published of it; None for a kind that is not known here.
+    """Return the criterion of a release, from its published settings; None for a kind that is not known here.
 
     Raises
     ------

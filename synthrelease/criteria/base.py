@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public facts that a criterion may use: schema, group bins, and what combinations a raw row can have.
+    """The public facts that a criterion may use: schema, group bins, and the combinations that a raw row can have.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Setting:
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
     def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return what is public about a table on these bins, the same as a released one shows."""
+        """Return the public facts about a table on these bins, the same as a released one has."""
         grouped = {
             column.name: _groups(binning, self.groups.get(column.name))
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -99,7 +99,7 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 
 class Criterion(SpecTable):
-    """One acceptance criterion, validated as it stands in the acceptance file.
+    """One acceptance criterion, validated from the acceptance file.
 
     Adding one takes one file: a subclass with its figure and its sensitivity (`query`), behind it an `Explanation` whose name
     is that of the class and "Explained", one line in `CRITERIA`, what `init` drafts of it or the reason for nothing
@@ -166,7 +166,7 @@ class Criterion(SpecTable):
     # The figure and its sensitivity, before anything is asked and when it is.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return what to ask of the private table about a candidate; a score where nothing private is left to ask.
+        """Return the query to the private table about a candidate; a score where the private table is not needed.
 
         Parameters
         ----------
@@ -176,12 +176,12 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        """Yield what is wrong with this table, given the schema and the criteria before it."""
+        """Yield the mistakes in this table, given the schema and the earlier criteria."""
         return ()
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Columns of which the figure uses the own values of private rows, and not only their bins."""
+        """Return the columns for which the figure uses the own values of private rows, and not only their bins."""
         return ()
 
     @property
@@ -222,17 +222,17 @@ class Criterion(SpecTable):
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Spend the charges of `once` before the loop and return what later scores need, or None."""
+        """Spend the charges of `once` before the loop; return what later scores need, or None."""
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Return what is fitted anew before a score, with what was fitted at first. Spends a part of `per_score`."""
+        """Return the fits that are repeated before a score, beside those made once. Spends a part of `per_score`."""
         return fitted
 
     # What the shared measurements answer in place of a figure.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return the sums of original counts that bound the figure of whatever table on these bins. They do not read it."""
+        """Return the sums of original counts that bound the figure of any table on these bins, without reading the sums."""
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -249,7 +249,7 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return what the bound is at least, for tables of n rows, because of the noise alone; 0 where nothing is known.
+        """Return the smallest value of the bound for tables of n rows because of the noise alone; 0 where it is unknown.
 
         Parameters
         ----------
@@ -261,12 +261,12 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Whether a score may look at the private table; otherwise it is a function of what is public by then."""
+        """Return whether a score may read the private table; otherwise it is a function of public information."""
         return self.compares and self.answered_by is None
 
     @property
     def own_noise(self) -> bool:
-        """Whether its figure is asked of the private table and released with noise of its own."""
+        """Return whether the figure is computed from the private table and released with noise of its own."""
         return self.asks_something and self.figure_gets_noise
 
     @property
@@ -290,7 +290,7 @@ class Criterion(SpecTable):
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
 
     def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        """Ask the query, release its figure with noise and compare it with the threshold.
+        """Answer the query, release its figure with noise, and compare it with the threshold.
 
         Parameters
         ----------
@@ -309,12 +309,12 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a figure that has its noise. That of a void candidate is no number, whatever came out."""
+        """Return the score of a figure that has its noise; NaN for a void candidate, whatever the figure is."""
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
 
     def _judged(self, value: float, sensitivity: float | None = None, noise_sd: float | None = None) -> Score:
-        """Compare a value with the threshold; without a sensitivity it is one that gets no noise."""
+        """Compare a value with the threshold; without a sensitivity, the value gets no noise."""
         return Score(
             name=self.name,
             kind=self.kind,
@@ -330,7 +330,7 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """The public design of a regression, and its private fit once it was made.
+    """The public design of a regression, with its private fit once it is made.
 
     `possible` (n_cells,) is False where the public raw rules exclude every record of a cell of the design.
     `redraws` (n_draws, d) are slopes as the noise might have made them; they give the figure its noise deviation.
@@ -390,14 +390,15 @@ def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """What a round knows beside its candidate: the regressions that were fitted before the loop, or in this round, and what the
-    shared measurements answer."""
+    """A round's information beside its candidate: regressions fitted before the loop or in this round, and the answers of
+    the shared measurements.
+    """
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)
     answers: MeasuredAnswers | None = None
 
     def regression(self, name: str) -> Regression:
-        """Return the regression of a criterion. Raises LookupError when nothing was prepared for it."""
+        """Return the regression of a criterion. Raises LookupError when none was prepared for it."""
         if name not in self.regressions:
             raise LookupError(f"nothing was prepared for {name!r}")
         return self.regressions[name]

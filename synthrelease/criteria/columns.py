@@ -51,7 +51,7 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield what is wrong with columns to group by: unknown names, or [groups] whose bins an alternative straddles."""
+    """Yield the mistakes in columns to group by: unknown names, or [groups] whose bins cross the bins of an alternative."""
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -60,14 +60,14 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """Return (n_bins,) whether a bin meets a condition that names bins: those of `coarser` where it is given."""
+    """Return (n_bins,) whether a bin meets a condition that names bins: bins of `coarser` where it is given."""
     if coarser is None:
         return np.isin(binning.labels, list(labels))
     return np.isin(coarser.labels, list(labels))[binning.map_to(coarser)]
 
 
 def condition_mistakes(setting: Setting, field: str, column: str, labels: Collection[str]) -> Iterable[Mistake]:
-    """Yield what is wrong with a condition on a column that names its bins: unknown ones, all or the missing one among them."""
+    """Yield the mistakes in a condition that names bins of a column: unknown bins, all bins, or the bin of missing values."""
     coarser, checked_names = setting.groups.get(column), set[str]()
     if coarser is not None:
         yield from not_inside(setting, field, column, coarser)
@@ -89,7 +89,7 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
 def representation_mistakes(
     setting: Setting, columns: Iterable[str], representation: Mapping[str, str], numbered: Collection[str]
 ) -> Iterable[Mistake]:
-    """Yield what is wrong with the alternatives in which a regression takes its columns; those of `numbered` need numbers."""
+    """Yield the mistakes in the binnings that a regression uses; columns in `numbered` need representative values."""
     schema, columns = setting.schema, tuple(columns)
     for name in columns:
         alternatives = schema[name].alternatives
@@ -127,7 +127,7 @@ OF_BINS = 'values = "bins" beside it: noisy tables tell how many rows a bin has,
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return of how many columns tables are compared where nothing is said; fewer where even those are too many."""
+    """Return the default number of columns in the compared tables; fewer where these tables are too many."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -175,12 +175,12 @@ class MarginalCriterion(Criterion):
 
     @property
     def read(self) -> tuple[str, ...]:
-        """The columns that it names."""
+        """Return the columns that the criterion names."""
         return tuple(dict.fromkeys(name for term in self._named if term for name in term.columns))
 
     @property
     def not_by_name(self) -> str:
-        """The setting by which it compares tables that it does not name; empty where there is none."""
+        """Return the setting by which it compares tables that it does not name; empty where there is none."""
         unnamed = not self.tables or any(term is None or term.ways for term in self._named)
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
@@ -191,14 +191,16 @@ class MarginalCriterion(Criterion):
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the increasing column indices of the tables compared by name, each once, without those of `up_to` columns."""
+        """Return the increasing column indices of the tables compared by name, each once, without the tables that `up_to`
+        covers.
+        """
         width = len(layout.sizes)
         everything = tuple(range(width))
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return what `data.marginals.differences` is asked for: `largest`, and the tables `named`."""
+        """Return the arguments of `data.marginals.differences`: `largest`, and the tables `named`."""
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
@@ -260,7 +262,7 @@ Tables = TypeVar("Tables", bound=MarginalCriterion)
 
 
 class MarginalCriterionExplained(Explanation[Tables]):
-    """Explain an error of tables: which pairs of columns it guards."""
+    """Explain an error of tables: which pairs of columns it protects."""
 
     @property
     def asks_single_columns(self) -> bool:

@@ -47,7 +47,7 @@ class Partner:
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A drafted column of a public file, in the bins that it is released in.
+    """A drafted column of a public file, in its released bins.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class FileColumn:
 
     @property
     def n_bins(self) -> int:
-        """How many bins it is released in."""
+        """Return the number of released bins."""
         return (len(self.limits) + 1 if self.limits is not None else len(self.category_rows)) + (self.missing_rows > 0)
 
     @property
@@ -87,12 +87,12 @@ class FileColumn:
 
     @property
     def tied(self) -> float:
-        """How much it is associated with all other columns."""
+        """Return how strongly the column is associated with all other columns."""
         return sum(partner.distance for partner in self.partners.values())
 
     @property
     def explained(self) -> bool:
-        """Whether its name lets it be what others explain: no age, sex, date or weight."""
+        """Return whether its name allows it to be a dependent variable: no age, sex, date or weight."""
         words = self.name.lower().replace("-", "_").split("_")
         return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
 
@@ -118,13 +118,13 @@ class FileFacts:
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:
-        """Columns of numbers that look like what others explain, the one that is associated most with them first."""
+        """Return columns of numbers that look like dependent variables, the most associated first."""
         numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
         return tuple(sorted(numeric, key=lambda column: -column.tied))
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Columns of two categories that look like what others explain, likewise."""
+        """Return columns of two categories that look like dependent variables, the most associated first."""
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
@@ -168,7 +168,7 @@ class CriterionDraft:
     asks: Asked = ""
 
     def ignoring(self, names: Sequence[str]) -> CriterionDraft:
-        """Return a criterion that says of every column how rows compare in it, with these left out of the comparison."""
+        """Return a criterion that compares the rows of every column, without these columns in the comparison."""
         if "exact" not in self.settings:
             return self
         ignored = self.settings.get("ignored")
@@ -247,7 +247,7 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
 
 
 def mean_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a limit on the typical table of two columns, one on those most associated, and the same of members."""
+    """Draft a limit on the typical table of two columns, a limit on the most associated tables, and the same for members."""
     kind, remark = "mean_marginal_error", "the share of rows in a wrong cell, on average over all tables of two columns"
     settings: dict[str, object] = {"tables": ["all 2-way"], "threshold": 0.05}
     yield CriterionDraft.of("typical error of pairs", kind, remark, settings, asks="pairs")

@@ -41,7 +41,7 @@ class Explanation(Generic[Kind]):
     # Words, for card, plan and report.
 
     def sentence(self, facts: PublicFacts) -> str:
-        """Return what the figure is, for readers of the card."""
+        """Return the meaning of the figure, for readers of the card."""
         raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
@@ -53,22 +53,22 @@ class Explanation(Generic[Kind]):
     # What readers compute themselves.
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the figure, from public facts alone; None where it does not follow from them."""
+        """Return the sensitivity of the figure, from public facts alone; None where they do not determine it."""
         return 1 / facts.n if self.about.counts_rows else None
 
     def public_figure(self, facts: PublicFacts) -> float | None:
-        """Return the figure, where the released table alone decides it; None where it takes private counts."""
+        """Return the figure, where the released table alone determines it; None where it depends on private counts."""
         return None
 
     # What follows for other questions.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return what follows about the original table when the exact figure is at most `limit`; None where nothing does."""
+        """Return what follows for the original table when the exact figure is at most `limit`; None where nothing follows."""
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return what it adds to the exact figure at most that all kept rows of the file take the place of the drawn ones,
-        rows counting as shares; None where nothing limits it (theory 13.17, drawn shares).
+        """Return the most that the exact figure grows when all kept rows of the file replace the drawn ones, with rows
+        counted as shares; None without a limit (theory 13.17, drawn shares).
         """
         return None
 
@@ -79,7 +79,7 @@ class Explanation(Generic[Kind]):
     # Before a release, for a plan and a rehearsal.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return what the sensitivity is at least, for whatever candidate of n rows; None where the settings do not tell."""
+        """Return the smallest sensitivity for any candidate of n rows; None where the settings do not determine it."""
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
@@ -88,12 +88,15 @@ class Explanation(Generic[Kind]):
 
     @property
     def asks_single_columns(self) -> bool:
-        """Whether the figure looks at each column by itself: a table of independent columns with the right shares meets it,
-        whatever its threshold is, and it says nothing about associations."""
+        """Return whether the figure looks at each column by itself. Then a table of independent columns with the right
+        shares meets it, whatever the threshold is, and it shows nothing about associations.
+        """
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the figure is about these two columns together: it names them, or must fail when their tie is lost."""
+        """Return whether the figure concerns these two columns together: it names them, or must fail when their association
+        is lost.
+        """
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

@@ -68,7 +68,9 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Nothing about whole rows where only some columns are looked at."""
+        """Return the minimum count of a whole row; 1 where only some columns are compared, since nothing is promised about
+        whole rows.
+        """
         return self.minimum_count if self.columns is None else 1
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -120,7 +122,7 @@ class RareRowsExplained(Explanation[RareRows]):
         return self.about._rare(facts.table)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the columns with the most rare combinations; only the candidate is looked at."""
+        """Return the columns with the most rare combinations; only the candidate is used."""
         if self.about.columns is None:
             return None
         columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda table: table[1])

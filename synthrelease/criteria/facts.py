@@ -26,7 +26,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column: its label, and (n_bins,) which bins lie in it."""
+    """A group of released bins of a column: its label, and (n_bins,) which bins are in it."""
 
     label: str
     inside: tuple[bool, ...]
@@ -63,7 +63,7 @@ class PublicFacts:
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
-        """Return what the grids of some columns do to their values, in words; empty where every value is on its grid."""
+        """Explain how the grids of some columns change their values; empty where every value is on its grid."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
         grids = [f"{column.name.replace('_', ' ')} to the nearest {column.step:g} {column.unit}" for column in coarse]
@@ -71,7 +71,7 @@ class PublicFacts:
 
     @property
     def table(self) -> Counts:
-        """The released table. Raises LookupError where these facts do not hold it."""
+        """Return the released table. Raises LookupError where these facts do not include it."""
         if self.counts is None:
             raise LookupError("the released table is not among these facts")
         return self.counts
@@ -221,7 +221,7 @@ MECHANISM = "K-norm: one noise for several figures"
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise of one of several figures that share it.
+    """The noise of one of several figures that share their noise.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class OneNoise:
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
-        """Return what the exact figure is above with at most this probability (0 to 1/2).
+        """Return a number that the exact figure exceeds with at most this probability (0 to 1/2).
 
         The law is symmetric, so that one side has half of the risk of both. A step is for the rounding to the grid.
         """
@@ -253,7 +253,7 @@ class OneNoise:
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return what a charge of this epsilon pays for, and its standard deviation over that of a noise of its own."""
+        """Return the reason of a charge of this epsilon, and its standard deviation over that of a noise of its own."""
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -295,7 +295,7 @@ ANSWERED = "none: an upper bound that follows from the published measurements"
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """The outcome of one criterion, as it may be published.
+    """The result of one criterion, as it may be published.
 
     `sensitivity` and `noise_sd` are in the units of `value`; None where no noise is added. A value that is not a number
     does not pass.
@@ -383,7 +383,9 @@ def in_words(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """Return what a figure is taken over: groups of columns, with the labels of [groups] where they have some, and all rows."""
+    """Return the groups over which a figure is taken: groups of columns, with the labels of [groups] where they exist, and
+    all rows.
+    """
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -394,7 +396,7 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Return what original rows count as in a regression, in words, where that is not just their own values."""
+    """Return the values that original rows count as in a regression, in words, where these differ from their own values."""
     which = {
         "bins": "original rows count by the numbers of their bins",
         "own target": "features count by the numbers of their bins",

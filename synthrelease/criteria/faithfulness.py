@@ -118,8 +118,7 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Yield why there is no order of members, or they cannot change places: members change places only with what is treated
-        alike."""
+        """Yield why members have no order or cannot change places: members change places only if they are treated alike."""
         if linked is None:
             yield Mistake("any_order", "no such setting where the configuration has no [members]", "true")
             return
@@ -134,7 +133,7 @@ class Faithfulness(Criterion):
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """Return, for each tolerant column among those compared, which bins may be matched with the next bin up."""
+        """Return, for each tolerant column that is compared, which bins may be matched with the next bin up."""
         from synthrelease.criteria.faithfulness_mechanism import Step
 
         compared, steps = self.compared(transformation.layout), []

@@ -84,7 +84,7 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
 
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
-    """Return the cells of both tables without most of those that nothing of the other can be similar to.
+    """Return the cells of both tables, without most cells that no cell of the other table can be similar to.
 
     Similar cells differ in one of `columns` at most, so in all words but one they are the same: a cell is kept where its other
     words, mixed to one number, are those of some cell of the other table. What is left out has no pair; what is kept by chance
@@ -102,9 +102,7 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_words, n_cells) a number of 64 bits for each word of each cell, of which no bit is like one of the word
-    (Steele, Lea & Flood 2014, the finalizer of SplitMix).
-    """
+    """Return (n_words, n_cells) a 64-bit hash for each word of each cell (Steele, Lea & Flood 2014, the SplitMix finalizer)."""
     mixed = np.stack(words).view(np.uint64)
     for number, bits in enumerate(mixed, start=1):
         bits += np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
@@ -220,7 +218,7 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return what can still be added to a given flow: the maximum flow of its residual network, part by part."""
+    """Return the flow that can still be added to a given flow: the maximum flow of its residual network, part by part."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     n_left = len(left_free)
@@ -243,7 +241,7 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Return (n_left + n_right,) which of a few networks a cell belongs to, -1 for those to which no flow can be added.
+    """Return (n_left + n_right,) the network that a cell belongs to, of a few; -1 for cells to which no flow can be added.
 
     No flow passes between connected components, so that the maximum is the sum of theirs, and a component without free cells on
     one side has its maximum already (theory 8.2, independent parts). The others are put together to parts of some thousand
@@ -266,7 +264,7 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> int:
-    """Return what can be added to the flow in one network, of nodes 0 to n_left - 1 on the left and the others on the right.
+    """Return the flow that can be added in one network, of nodes 0 to n_left - 1 on the left and the others on the right.
 
     Exact for 64-bit capacities, by networks of 32-bit ones (theory 8.3, scaled capacities): all of them divided by a power of
     two and rounded down, the maximum flow of that added, times the power, and what is left done again. Where less than 2^30 can

@@ -35,8 +35,7 @@ _SMALLEST_EIGENVALUE = 1e-3
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Return whether a design of these numbers, around this prior, could leave what floats can hold. Public; looks at no
-    cells."""
+    """Return whether a design of these numbers, around this prior, could exceed the range of floats. Public; reads no cells."""
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -97,12 +96,12 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """Return of every column what it has in the bin of each of these cells."""
+        """Return, for every column, its value in the bin of each of these cells."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
-        """Return (n, k) what the moments of a record in each of these cells are at most, in absolute size.
+        """Return (n, k) the largest absolute moments of a record in each of these cells.
 
         By the steps of `records_mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a
         larger one.
@@ -185,7 +184,7 @@ class NoisyMoments:
 
 
 def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
-    """Fit ordinary least squares to public records; return it, and the features' deviations: (model, (d,) deviations)."""
+    """Fit ordinary least squares to public records; return (model, (d,) standard deviations of the features)."""
     weights = records.counts.astype(float)
     features, target = records.values[:, :-1], records.values[:, -1]
     total = max(weights.sum(), 1.0)
@@ -213,7 +212,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Return what stands for a guess: features centred on the middle of their range, the target on its own."""
+    """Return a default guess: features centred on the middle of their range, the target on its own."""
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(

@@ -99,7 +99,7 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return (n_bins,) released rows of a group of `public_groupings` in the bins of the column that is looked at."""
+    """Return (n_bins,) the released rows of a group of `public_groupings`, in the bins of the column in question."""
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
 
@@ -107,7 +107,7 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group as (columns, inside): what linear facts about it are made of. No table is needed.
+    """Yield every group as (columns, inside), the form in which linear facts use it. No table is needed.
 
     columns : the one that is looked at, alone for all rows and for a group of the column itself, otherwise after the column
         of the group.
@@ -122,7 +122,7 @@ def public_groupings(
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return (n_groups, n_bins) which released bins lie in each group of a column; those of missing values in none."""
+    """Return (n_groups, n_bins) which released bins are in each group of a column; bins of missing values are in none."""
     column = facts.by_name[name]
     groups = (
         np.array([group.inside for group in facts.groups[name]])

@@ -83,7 +83,7 @@ def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, o
 
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """Return the rows of a table by group and bin of a column; those in no group are left out."""
+    """Return the rows of a table by group and bin of a column; rows in no group are left out."""
     groups = groups_of_cells(table, grouping)
     counted = groups >= 0
     places = groups[counted] * n_bins + table.digits(column)[counted]
@@ -211,7 +211,7 @@ class SharesOfGroups:
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups, 1) rows with a value, and (n_groups, n_shares) those that a share counts, of a table: exact."""
+        """Return (n_groups, 1) the rows with a value, and (n_groups, n_shares) the rows that each share counts: exact."""
         bins = table.layout.sizes[self.column]
         rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(-1, bins)
         rows = rows[:, : self.present]

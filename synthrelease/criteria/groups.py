@@ -78,7 +78,7 @@ class InGroups(OfMembers):
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
-        """Return what is wrong with the column, which may need an order, and with those to group by."""
+        """Return the mistakes in the column, which may need an order, and in the columns to group by."""
         wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         if ordered and not wrong and not setting.schema[self.column].ordered:
             wrong.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
@@ -98,10 +98,10 @@ Grouped = TypeVar("Grouped", bound=InGroups)
 
 
 class InGroupsExplained(Explanation[Grouped]):
-    """Explain what is looked at in groups."""
+    """Explain a figure that is taken in groups."""
 
     def over(self, facts: PublicFacts) -> str:
-        """Return what the figure is taken over, in words."""
+        """Return the groups over which the figure is taken, in words."""
         return grouped(self.about.by, self.about.overall, facts)
 
     def smallest(self, facts: PublicFacts) -> int:
@@ -111,7 +111,7 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return what drawing moves the largest of so many shares of each group, and of what is left of the group."""
+        """Return how far drawing moves the largest of so many shares of each group, and of the rest of the group."""
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
 
@@ -308,7 +308,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean is furthest off, as it is: not resized."""
+        """Return the group with the largest error in its actual mean, not in its resized mean."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -416,8 +416,9 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return of every group and quantile q, for every bin t, the rows below t less q of all, then those above t less 1 - q
-        of all; both times the denominator of q."""
+        """Return, for every group, quantile q and bin t, the rows below t minus q times all rows, and the rows above t
+        minus 1 - q times all rows; both times the denominator of q.
+        """
         bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
         edges = np.arange(-1, len(bins) + 1)[:, None]
         for columns, inside in self.groups_in(facts):
@@ -470,15 +471,16 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return what drawing moves the excess by. Of a group, the rows on a side of a bin are a share of all rows, and so are
-        the others. The excess on the side is 1 - q of the ones less q of the others, or the other way round: it moves by no
-        more than one of them, whatever the bin.
+        """Return how far drawing moves the excess. In a group, the rows on a side of a bin are a share of all rows, and so
+        are the others. The excess on the side is 1 - q times the first minus q times the second, or vice versa: it moves by
+        no more than one of them, whatever the bin.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return of every group that at most so many rows too many are below the window, and above it: B - q n_g <= n limit,
-        likewise A."""
+        """Return, for every group, that at most so many rows too many are below the window, and above it: B - q n_g <= n
+        limit, likewise A.
+        """
         errors = []
         for columns, inside in self.about.groups_in(facts):
             reached, weights = np.cumsum(rows_of_group(columns, inside, facts)), list[np.ndarray]()

@@ -117,7 +117,7 @@ class LogisticRegression(Criterion):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Features, then the target."""
+        """Return the features, then the target."""
         return (*self.features, self.target)
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -137,7 +137,7 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and what stands for the rows of either table in them."""
+        """Return the columns of the regression, and the values that stand for the rows of either table in them."""
         binnings = self.binnings(setting)
         return RegressionColumns(
             transformation=transformation,
@@ -176,7 +176,9 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return it from the fit on the released table and what the raw rules allow, all on the released bins."""
+        """Return the sensitivity from the fit on the released table and the combinations the raw rules allow, on released
+        bins.
+        """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
             return None
@@ -208,11 +210,11 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
 
 
 class _Steps(LogisticStep):
-    """What a record adds to the step, from the synthetic table alone: inverse is (d + 1, d + 1) H^-1."""
+    """A record's contributions to the step, from the synthetic table alone: inverse is (d + 1, d + 1) H^-1."""
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
-        """Make it from the rows of S; their target is 1 where it is positive."""
+        """Compute the step from the rows of S; their target is 1 where it is positive."""
         from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
@@ -231,7 +233,7 @@ class _Steps(LogisticStep):
 
     @property
     def slopes(self) -> np.ndarray:
-        """(d,) of the synthetic fit, per standard deviation."""
+        """Return (d,) the slopes of the synthetic fit, per standard deviation."""
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:

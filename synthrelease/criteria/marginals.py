@@ -77,7 +77,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half of the widest interval: some end of it is so far from whatever is released."""
+        """Return half of the widest interval: some end of it is that far from any released value."""
         return max(float(width.max()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -105,7 +105,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return self.about.up_to(n_columns)
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return what drawing moves the largest of all cells by, each of which is one share."""
+        """Return how far drawing moves the largest of all cells, each of which is one share."""
         bins = {column.name: len(column.labels) for column in facts.columns}
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
@@ -195,7 +195,7 @@ class RelativeMarginalError(Criterion):
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the largest ratio, which is at the ends of what r can be."""
+        """Return the largest ratio, which is at the ends of the range of r."""
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
@@ -243,8 +243,8 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return the cell that is furthest off, in words, with what two public tables have in it; None of a table that is too
-    large.
+    """Return the cell with the largest error, in words, with the counts of two public tables in it; None for a table that
+    is too large.
     """
     from synthrelease.data.marginals import differences  # here, for readers of a release have no use for it
 
@@ -299,8 +299,8 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
-    """A figure of the distances of the compared tables: of each, the share of the rows that would have to move to make it
-    right.
+    """A figure of the distances of the compared tables: for each table, the share of its rows that would have to move to
+    correct it.
 
     The distance of a table is its total variation, sum |r - s| / (2n) over its cells; cells that one side lacks count with all
     the other has.
@@ -334,7 +334,7 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return the largest distance of drawn rows from those of the file: no table is further off by more than that."""
+        """Return the largest distance of drawn rows from those of the file: no table has a larger error."""
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -432,7 +432,7 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the k-th smallest of what bounds each distance: the k-th smallest distance is at most that."""
+        """Return the k-th smallest of the bounds of the distances: the k-th smallest distance is at most that."""
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 
@@ -529,7 +529,7 @@ class WeightedMarginalError(MarginalCriterion):
                 return
 
     def _weights(self, candidate: SyntheticTable) -> np.ndarray:
-        """Return (n_bins,) those of the rows of each bin, as whole numbers."""
+        """Return (n_bins,) the weights of the rows of each bin, as whole numbers."""
         return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
 

@@ -68,7 +68,7 @@ def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return by how many records every bin of a single column lies inside what the threshold allows."""
+    """Return the number of records by which every bin of a single column may still change within the threshold."""
     return records_inside(one_way(counts), synthetic, threshold)
 
 

@@ -161,7 +161,7 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """Return (n_bins,) what a member in each bin of a column counts as; not a number where it has no value."""
+        """Return (n_bins,) the value of a member in each bin of a column; NaN where it has none."""
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
             scores = condition(binning, groups, self.bins).astype(float)
@@ -215,8 +215,9 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether it names the column of two members whom it compares, or a member's and those that roots are grouped
-        by."""
+        """Return whether it names the column of two members that it compares, or a member's column and that by which roots
+        are grouped.
+        """
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:
             return True
@@ -224,7 +225,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        """Return what it is for a group of all roots: none has more."""
+        """Return the sensitivity for a group of all roots: no group has more."""
         return (self.about.limits[1] - self.about.limits[0]) / n
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -242,5 +243,5 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
-    """Return those of the wide record that a column is about: of all slots, or the one of the root."""
+    """Return the columns of the wide record that a column stands for: those of all slots, or that of the root."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)

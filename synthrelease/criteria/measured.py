@@ -51,7 +51,7 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return what each measured sum of these columns says about the sum of these weights."""
+    """Return what each measured sum of these columns implies for the sum of these weights."""
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
@@ -127,7 +127,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """One sum as one measured table gives it: its noisy value, and how often which size of weight stands before a noise."""
+    """One sum from one measured table: its noisy value, and the number of noises with each size of weight."""
 
     value: int
     noise: CountNoise
@@ -144,7 +144,7 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Return limits of all sums: with probability at least 1 - risk over the noise, every one of them holds.
+    """Return limits of all sums: with probability at least 1 - risk over the noise, all of them hold.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return what measured sums of scores say about each of these sums."""
+    """Return what measured sums of scores imply for each of these sums."""
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])
@@ -236,7 +236,7 @@ def _least(limits: Sequence[Limit]) -> Limit:
 
 
 def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
-    """Return what a weighted sum of n rows can be."""
+    """Return the smallest and largest value of a weighted sum of n rows."""
     if max(abs(int(weights.min())), abs(int(weights.max()))) * n >= _EXACT:
         raise ValueError("expected weights whose sums over all rows are exact")
     return int(weights.min()) * n, int(weights.max()) * n
@@ -350,7 +350,7 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return what a row adds to the moment, on the bins of the columns; a column with itself has one axis."""
+    """Return the amount a row adds to the moment, on the bins of the columns; a column with itself has one axis."""
     first = _standard(names[0], facts)
     if len(names) == 2:
         return np.outer(first, _standard(names[1], facts))

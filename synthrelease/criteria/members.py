@@ -53,17 +53,17 @@ class OfMembers(Criterion):
 
     @property
     def not_by_name(self) -> str:
-        """The setting by which it compares other columns than those that it names; empty where there is none."""
+        """Return the setting by which it compares further columns beside those it names; empty where there is none."""
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
-        """Return the rows that it looks at. Raises LookupError where roots have no members."""
+        """Return the rows that the criterion reads. Raises LookupError where roots have no members."""
         if linked is None or self.of is None:
             raise LookupError("there are no rows of members")
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """Return the rows that it looks at, on the bins of a transformation."""
+        """Return the rows that the criterion reads, on the bins of a transformation."""
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
@@ -88,7 +88,7 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Let a kind of criterion ask of rows of members what it asks of rows, where `of` says which.
+    """Apply a kind of criterion to rows of members in the same way as to rows, where `of` asks for it.
 
     Its figure must move by at most its sensitivity when a row is added, or left out, as when one is replaced: the number of
     these rows is not the same for neighbours.
@@ -109,7 +109,7 @@ def _either(plain: Callable[..., Any], of_members: Callable[..., Any]) -> Callab
 def _query(
     criterion: OfMembers, plain: Callable[..., Query], n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> Query:
-    """Return what is asked of the rows of members.
+    """Return the query on the rows of members.
 
     Privacy
     -------
@@ -150,7 +150,7 @@ def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]
 
 
 def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
-    """Return what is public about the rows of a released table."""
+    """Return the public facts about the rows of a released table."""
     rows = criterion.rows_of(facts.linked, facts.by_name)
     numbers = {column.name: column.numbers for column in facts.columns}
     counts = None if facts.counts is None else on_bins(rows, facts.counts, numbers)
@@ -188,7 +188,7 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield a mistake for differences of columns without numbers, or of own values, which no table of bins tells."""
+    """Yield a mistake for differences of columns without numbers, or of own values, which no table of bins contains."""
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
         if len(columns) == 2:
@@ -199,7 +199,7 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Return what two columns of the wide record may be called in one of the rows, as far as the criterion names both."""
+    """Return the names that two columns of the wide record may have in one of the rows, as far as the criterion names both."""
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)
     beside, slot_beside = plain_and_place(second)
@@ -221,7 +221,7 @@ def plain_and_place(name: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class ExplainedOfMembers(Explanation[OfMembers]):
-    """Explain a figure of members: what its kind says of rows, about the rows that members make.
+    """Explain a figure of members: the explanation of its kind, applied to the rows of members.
 
     Bounds are about tables of the wide record, of which a figure of members sums several; and roots are drawn, where it is
     about shares of the members that the candidate has. So no known and no drawn error follows, and no cell of roots is bounded.

@@ -76,7 +76,7 @@ class OutsideCriterion(Criterion):
 
 
 class ExplainedByItself(Explanation[OutsideCriterion]):
-    """Explain a criterion of another package with what its class says."""
+    """Explain a criterion of another package in the words of its own class."""
 
     no_sensitivity: ClassVar[str] = "The package that the criterion is from claims the sensitivity."
     no_bounds: ClassVar[str] = "What follows from the figure for other questions is not known here."

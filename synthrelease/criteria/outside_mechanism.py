@@ -15,5 +15,5 @@ from synthrelease.data.counts import Counts
 
 
 def figure_of(counts: Counts, figure: Callable[[Counts], float]) -> float:
-    """Return the exact figure of the table, as another package computes it from a copy: nothing that it writes stays."""
+    """Return the exact figure that another package computes from a copy of the table; changes to the copy are discarded."""
     return float(figure(deepcopy(counts)))

@@ -50,7 +50,7 @@ class Interval:
         return Interval(np.minimum(*ends), np.maximum(*ends))
 
     def clipped(self, lowest: float, highest: float) -> Interval:
-        """Return every value, those beyond the limits as these."""
+        """Return every value, clipped to the limits."""
         return Interval(np.clip(self.low, lowest, highest), np.clip(self.high, lowest, highest))
 
     @property
@@ -70,7 +70,7 @@ class Interval:
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
-        """Return (n,) values as an array of so many axes, of which this one has them."""
+        """Return (n,) values as an array of so many axes, with the values along this one."""
         shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
@@ -120,8 +120,7 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Take Newton steps from `start` on, each halved until it does not lower the value; None where the information was
-    singular.
+    """Take Newton steps from `start`, each halved until it does not lower the value; None where the information was singular.
 
     Parameters
     ----------
@@ -191,7 +190,7 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and what stands for the rows of either table in them.
+    """The columns of a regression, and the values that stand for the rows of either table in them.
 
     Attributes
     ----------
@@ -213,7 +212,7 @@ class RegressionColumns:
 
     @cached_property
     def numbers(self) -> tuple[np.ndarray, ...]:
-        """Per column, (n_bins,) what stands for each bin in the released table."""
+        """Return, for each column, (n_bins,) the value that stands for each bin in the released table."""
         pairs = zip(self.names, self.wanted, strict=True)
         numbers = [self._clipped(name, binning.known_numbers[: binning.present]) for name, binning in pairs]
         return tuple(numbers if self.outcome is None else [*numbers[:-1], self.outcome])
@@ -231,7 +230,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """Return (n_atoms,) what a row of the original counts as; NaN for a missing value."""
+        """Return (n_atoms,) the value a row of the original counts as; NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -253,12 +252,12 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return what rows of each bin can count as by their own values, which lie between these ends."""
+    """Return the values that rows of each bin can count as by their own values, which are between these ends."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
 def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
-    """Return numbers of a column, those beyond its range as its ends."""
+    """Return the numbers of a column, clipped to its range."""
     return np.clip(numbers, *ranges[name]) if name in ranges else numbers
 
 
@@ -280,7 +279,7 @@ class StandardUnits:
 
     @classmethod
     def of(cls, centres: np.ndarray, spreads: np.ndarray) -> StandardUnits:
-        """Make them from means and standard deviations, some of which may be 0."""
+        """Scale by means and standard deviations, some of which may be 0."""
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:

@@ -174,7 +174,7 @@ def slack_of_steps(
     sensitivity: float,
     farthest: Sequence[tuple[np.ndarray, float]],
 ) -> float:
-    """Return how far the table is from a distance of steps above the threshold: of sensitivity 1, below 0 just when it is
+    """Return how far the table is from a distance of steps above the threshold: sensitivity 1, below 0 exactly when it is
     above.
 
     (threshold - figure) / sensitivity where that is below 0; otherwise the records that must be replaced before it is above,
@@ -229,8 +229,8 @@ def replaced_before(
 
 
 def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
-    """Return the least k, if it is below `most`, at which k of the least numbers, replaced by the highest, add more than what
-    is left.
+    """Return the smallest k, if it is below `most`, at which replacing the k smallest numbers by the highest adds more than
+    what is left.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
 
 
 def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: LogisticStep) -> float:
-    """Return how far one Newton step of the table's rows moves the slope that it moves most."""
+    """Return how far one Newton step of the table's rows moves the slope it moves most."""
     return max(abs(change) for change in logistic_steps(original_records(counts, columns), step))
 
 
@@ -284,7 +284,9 @@ def difference_of_mean_errors(
     allowed: tuple[float, float],
     rows: int,
 ) -> float:
-    """Return |sum of what the absolute errors of the table's rows by two lines differ| over a public number of rows."""
+    """Return |the sum of the differences of the absolute errors of the table's rows by two lines| over a public number of
+    rows.
+    """
     records = original_records(counts, columns)
     ours, theirs = (absolute_errors(records.values, line, *allowed) for line in lines)
     return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / rows

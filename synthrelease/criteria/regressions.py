@@ -160,7 +160,7 @@ class RegressionCoefficients(Criterion):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Features, then the target."""
+        """Return the features, then the target."""
         return (*self.features, self.target)
 
     @property
@@ -174,7 +174,7 @@ class RegressionCoefficients(Criterion):
 
     @property
     def measured_line(self) -> bool:
-        """Whether the line for prediction errors is that of the shared measurements."""
+        """Return whether the line for prediction errors is that of the shared measurements."""
         return self.answered_by is not None
 
     def once(self) -> tuple[Charge, ...]:
@@ -238,7 +238,7 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and what stands for the rows of either table in them."""
+        """Return the columns of the regression, and the values that stand for the rows of either table in them."""
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
@@ -455,7 +455,7 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return it from A_S, the residuals and what the raw rules allow, all on the released bins."""
+        """Return the sensitivity from A_S, the residuals and the combinations the raw rules allow, on released bins."""
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
             return None
@@ -468,11 +468,11 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
 
 
 class _Step(LinearStep):
-    """What a record adds to the step, from the synthetic table alone: inverse is (d, d) A_S^-1 of the features."""
+    """A record's contribution to the step, from the synthetic table alone: inverse is (d, d) A_S^-1 of the features."""
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
-        """Make it from the rows of S, and the range that predictions are clipped to."""
+        """Compute the step from the rows of S, and the range that predictions are clipped to."""
         from synthrelease.criteria.records_mechanism import in_units
 
         line, spreads = least_squares(released)
@@ -538,8 +538,7 @@ class _Step(LinearStep):
 
 class RegressionPrediction(Criterion):
     """The difference of two mean absolute errors on the private file: of the regression fitted to it with noise, and of the
-    regression fitted to the released table ("train on synthetic, test on real"). Predictions and values are clipped to
-    `range`.
+    regression fitted to the released table ("train on synthetic, test on real"). Predictions and values are clipped to `range`.
 
     Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
     all: the private number is not public; without such records m = n.
@@ -655,7 +654,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or what is beyond them.
+    """Return (n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or values beyond them.
 
     By the steps of `records_mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions,
     which are further apart before they are clipped.

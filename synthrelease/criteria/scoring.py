@@ -47,7 +47,9 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """Return the least accepted noisy slack, in sensitivities: noise alone reaches it with `false_acceptance` at most."""
+        """Return the least accepted noisy slack, in sensitivities: noise alone reaches it with probability
+        `false_acceptance` at most.
+        """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
@@ -80,7 +82,9 @@ class JointTest:
 def fitted_before(
     criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None
 ) -> Fitted:
-    """Fit what criteria fit before the loop, with what the shared measurements answer. Spends the charges of `once` of each."""
+    """Fit what criteria need before the loop, with the answers of the shared measurements. Spends the charges of `once` of
+    each.
+    """
     prepared = {criterion.name: criterion.prepare(private, setting, answers) for criterion in criteria}
     regressions = {name: regression for name, regression in prepared.items() if regression is not None}
     return Fitted(regressions=regressions, answers=answers)
@@ -89,7 +93,7 @@ def fitted_before(
 def scores_of(
     criteria: Iterable[Criterion], private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> tuple[Score, ...]:
-    """Return every criterion's score of a candidate, in order; what one fits anew, later ones can use.
+    """Return every criterion's score of a candidate, in order; a later criterion can use an earlier one's new fit.
 
     Privacy
     -------
@@ -110,7 +114,7 @@ def figures_of(
     fitted: Fitted,
     noises: Mapping[str, OneNoise],
 ) -> tuple[Score, ...]:
-    """Return every criterion's figure of an accepted candidate, in order, those in `noises` with the one noise that they share.
+    """Return every criterion's figure of an accepted candidate, in order; those in `noises` share that one noise.
 
     Privacy
     -------
@@ -129,7 +133,7 @@ def figures_of(
 def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
-    """Return the figures of these criteria with one noise, which takes the charges of all of them off the plan."""
+    """Return the figures of these criteria with one noise, which spends the charges of all of them."""
     from synthrelease.criteria.base_mechanism import noisy_figures  # here, for readers of a release have no use for it
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]

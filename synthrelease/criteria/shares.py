@@ -81,11 +81,11 @@ class SharesInGroups(InGroups):
         return None
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return of every share (n_bins,) which released bins it is of."""
+        """Return, for every share, (n_bins,) the released bins it counts."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return of every share the rows of each group that it is of, and those that it is not of."""
+        """Return, for every share, the rows of each group that it counts, and the rows it does not count."""
         pairs = product(self.bins_of_shares(facts), self.groups_in(facts))
         return [
             Sums(columns=columns, weights=np.stack([inside * bins, inside * ~bins]).astype(np.int64))
@@ -125,9 +125,9 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return what drawing moves the error by. Of a group, the rows that a share is of are a share of all rows, and so are
-        the others. The error is 1 - p of the ones less p of the others, over the group's part of the release: it moves by no
-        more than one of them, whatever p is.
+        """Return how far drawing moves the error. In a group, the rows that a share counts are a share of all rows, and so
+        are the others. The error is 1 - p times the first minus p times the second, over the group's part of the release:
+        it moves by no more than one of them, whatever p is.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -135,7 +135,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return of every group and share that |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
+        """Return, for every group and share, that |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
         shares, errors = self.about.bins_of_shares(facts), []
         for columns, inside in self.about.groups_in(facts):
             rows = rows_of_group(columns, inside, facts)
@@ -213,7 +213,7 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return of every released bin with values but the last (n_bins,) which lie at or below it."""
+        """Return, for every released bin with values but the last, (n_bins,) the bins at or below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
