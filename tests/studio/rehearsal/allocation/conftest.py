@@ -11,7 +11,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.rehearse import Run
+from synthrelease.studio.parallel import Run
 from tests.helpers.tiny import PIPELINE, write_config, write_data
 
 MARGINALS = """
