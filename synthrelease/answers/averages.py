@@ -165,8 +165,9 @@ def _wider(degrees: int, confidence: float) -> float:
 
 
 def _along(covariance: np.ndarray, ratio: float) -> float:
-    """Return the variance of numerator - ratio * denominator; 0 where the terms cancel but for what floats lose, as of the mean
-    of one bin, which is known."""
+    """Return the variance of numerator - ratio * denominator; 0 where the terms cancel but for rounding, as for the mean of
+    one bin, which is known.
+    """
     terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
     variance = float(sum(terms))
     return variance if variance > _CANCELLED * sum(map(abs, terms)) else 0.0
@@ -174,7 +175,7 @@ def _along(covariance: np.ndarray, ratio: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How the rows of the file were drawn from a population, as far as an answer rests on it.
+    """The sample design, as far as an answer depends on it.
 
     Attributes
     ----------
@@ -191,7 +192,7 @@ class Sampling:
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
-        """Return what the release states of its design, for the columns whose share, mean, median or slope is asked for.
+        """Return the stated design for the columns whose share, mean, median or slope is asked for.
 
         Weights make up for unequal probabilities: an answer with the design weight is about the population all the same.
         """
@@ -206,7 +207,7 @@ class Sampling:
 
     @classmethod
     def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
-        """Return what the release states of its design, for a question about these columns."""
+        """Return the stated design for a question about these columns."""
         made_up_for = ("design weights", "calibration to totals") if weighted else ()
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design
@@ -220,7 +221,9 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """How many times the variance of drawing the rows is that of a simple random sample from a large population."""
+        """Return the design effect: the variance of drawing the rows, divided by that of a simple random sample from a
+        large population.
+        """
         return self.effect * self.not_drawn
 
 
@@ -265,7 +268,7 @@ class Counted:
 
 
 def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
-    """Return what a share, mean or median is added up over: the rows, or the members of each slot.
+    """Return the parts that add up to a share, mean or median: the rows, or the members of each slot.
 
     Raises
     ------
@@ -398,7 +401,9 @@ class Average:
         return min(lows), max(highs), min(population_lows), max(population_highs)
 
     def ends(self, level: float) -> Ends:
-        """Of both intervals. That of the population is never inside that of the file, which is drawn from it."""
+        """Return the ends of both intervals. The one for the population is never inside the one for the file, which is
+        drawn from it.
+        """
         low, high = (end + self.middle for end in self.file.interval(level))
         population_low, population_high = (end + self.middle for end in self.population.interval(level))
         return low, high, min(low, population_low), max(high, population_high)
@@ -442,7 +447,7 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Figure:
-    """What the rows of each cell count.
+    """The values that the rows of each cell count.
 
     Attributes
     ----------
@@ -462,7 +467,7 @@ class _Figure:
 def _weightings(
     tables: NoisyTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return what the rows of each cell weigh, for one figure of a question.
+    """Return the weights of the rows of each cell, for one figure of a question.
 
     With weights between the limits of their classes an average of a figure v is least where, for some number t, every row with
     v > t has the least weight of its class and every other row the largest one; and largest the other way round. So these,
@@ -564,7 +569,7 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return how many times the variance that the weights alone make is that of the stated design effect; at least 1.
+    """Return the factor by which the stated design effect exceeds the variance due to weights alone; at least 1.
 
     Parameters
     ----------
@@ -576,8 +581,8 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
-    """Yield the share of each bin of a column among all rows: what `groups` gives for each, in time that does not grow with the
-    bins.
+    """Yield the share of each bin of a column among all rows: the same as `groups` gives for each, in time independent of the
+    number of bins.
 
     Only how many cells are alike is needed of the others. All rows are n, without noise.
     """
@@ -607,7 +612,7 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the groups that are asked for, and for each part (n_cells,) the group of a cell; -1 for none."""
+    """Return the requested groups, and for each part (n_cells,) the group of a cell; -1 for none."""
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
         return labels, [
@@ -625,8 +630,8 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return how many times the variance of drawing roots is that of drawing as many members, whose answers do not depend on
-    their weights: between 1 and the members of a root, times the largest weight over the least one.
+    """Return the variance of drawing roots, divided by that of drawing as many members, for answers independent of their
+    weights: between 1 and the members of a root, times the largest weight over the smallest one.
 
     Parameters
     ----------
@@ -651,7 +656,7 @@ def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]
 
 
 def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
-    """Return (n_cells,) each: what a row of each cell counts.
+    """Return (n_cells,) each: the value a row of each cell counts.
 
     Of a share 1 where the condition is met. Of a mean the number that stands for its bin; where this is not the value of every
     row in it, its lowest and its highest value as well. Of a median 1 where it lies in the first 1, 2, ... bins, without the
@@ -717,7 +722,7 @@ def _with_weighted_count(tables: NoisyTables, question: Question, share: Average
 
 
 def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
-    """Return how many rows a share counts, with no more of it."""
+    """Return how many rows a share counts, and nothing else about the share."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
@@ -768,7 +773,7 @@ def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.n
 
 
 def _mean(column: PublishedColumn, label: str, averages: list[Average], level: float) -> Term:
-    """Return the mean of the numbers that stand for bins, with the interval for that of the values themselves.
+    """Return the mean of the representative values of bins, with the interval for the mean of the values themselves.
 
     The mean of the values lies between that of the lowest values of their bins and that of the highest. Each end of its
     interval is that of one of these two (theory 13.11, values in bins). Where a sum of the values themselves was measured, its
@@ -785,7 +790,7 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Return the bin that holds a quantile, and the bins between which it lies: theory 13.11, values in bins, (b).
+    """Return the bin that contains a quantile, and the bins between which it lies: theory 13.11, values in bins, (b).
 
     shares : the shares of rows in the first 1, 2, ... bins.
     part : of the rows, that has at most the value: 0.5 for the median.

@@ -46,7 +46,7 @@ EMPTY = "the group may have no row in the file"
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The released answer, and the lowest and highest one of the file; a `note` where nothing is known of it."""
+    """The released answer, and the lowest and highest answer of the file; a `note` where nothing is known about it."""
 
     answer: float
     low: float
@@ -133,7 +133,7 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 
 
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
-    """Return the range of a share or mean over the members of all slots, from those of the members in each.
+    """Return the range of a share or mean over the members of all slots, from the ranges of the members in each slot.
 
     It is the mean of the slots' ones, each with the weight of its members; its ends are the farthest ones that weights within
     their ranges make (theory 13.16, bounds of members).
@@ -167,7 +167,7 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioRange:
-    """A ratio of two shares, and between which values that of the file lies; None where a denominator may be 0."""
+    """A ratio of two shares, and the range of the file's ratio; None where a denominator may be 0."""
 
     name: str
     answer: float | None = None
@@ -407,7 +407,7 @@ def bound(
 
 
 def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
-    """Return what a question in the words of `estimate` asks for."""
+    """Return the query for a question in the words of `estimate`."""
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
@@ -433,7 +433,7 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members: that of the member in each slot, by how many such members there are."""
+    """A share or mean over all members: the answer of the member in each slot, weighted by the number of such members."""
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
         self.asked, self.group = question, None if number is None else question.groups[number]
@@ -594,7 +594,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Of members of whom the release has none: whatever is possible."""
+        """Return every possible answer, for members of whom the release has none."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits

@@ -25,7 +25,9 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Difference, ratio and odds ratio of two shares; without numbers where the noise does not tell a denominator from 0."""
+    """Return the difference, ratio and odds ratio of two shares; without numbers where noise hides whether a denominator is
+    0.
+    """
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
     for name, scale in scales.items():
@@ -108,7 +110,7 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 def _both(
     first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> tuple[Interval, Interval]:
-    """For the file and for a population; NaN where one of the groups is told nothing of."""
+    """Return the interval for the file and for a population; NaN where one of the groups has no information."""
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
         less(*groups, _correlation(*ratios))
@@ -123,7 +125,8 @@ def _both(
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
-    """For the file and for a population. On its own scale a number has the interval that is not cut off at what is possible.
+    """Return the intervals for the file and for a population. On its own scale, an interval is not cut off at the limits of
+    possible values.
 
     An estimate that is cut off is no longer in the middle of its noise: differences of such ones miss in one direction.
     """
@@ -144,7 +147,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return one number less another. An infinite end is 0 or 1 of a share, which it cannot be beyond."""
+    """Return one number minus another. An infinite end is 0 or 1 for a share, which it cannot exceed."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
     if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # the estimate is 0: the other end by both ends (Bonferroni)
@@ -173,7 +176,7 @@ def _correlation(first: Ratio, second: Ratio) -> float:
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """0 for two releases: neither has a noise or a drawing of the other."""
+    """Return the covariance; 0 for two releases: neither has noise or sampling of the other."""
     if first.noises is not second.noises:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]

@@ -188,7 +188,7 @@ def answered(
 
 
 def _weighting(release: PublishedRelease, question: Question) -> str:
-    """Return what a row counts, a sentence; empty where the release has no design weight."""
+    """Return what a row counts, in a sentence; empty where the release has no design weight."""
     column = None if release.design is None else release.design.weight
     if column is None:
         return ""
@@ -204,7 +204,7 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
 
 
 def _design(release: PublishedRelease, question: Question, survey: Sampling) -> str:
-    """Return what an interval for a population rests on, in words; empty for a simple random sample from a large one."""
+    """Return the basis of an interval for a population, in words; empty for a simple random sample from a large one."""
     sentences = []
     if question.weight and survey.effect == 1:
         sentences.append("The rows are taken as drawn one by one with their weights; nothing is taken off for strata.")
@@ -261,7 +261,7 @@ def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return what the numbers of bins mean for an answer; empty where they are the values of the rows."""
+    """Return the meaning of the representative values for an answer; empty where they are the values of the rows."""
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
@@ -288,7 +288,7 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
 
 
 def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str:
-    """Of a slope: that of the target per one unit of the column, which is asked for by this name."""
+    """Return the unit of a slope: the target's unit per one unit of the column, which is requested by this name."""
     per = release.by_name[column].unit
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
 
@@ -320,7 +320,7 @@ class StatedChange:
 
     @property
     def within_noise(self) -> bool:
-        """Whether it may be none."""
+        """Return whether the change may be zero."""
         return self.low <= 0 <= self.high
 
 
@@ -371,7 +371,7 @@ LEVEL = "Level: the mean of the years, each with its released rows as weight."
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """One release, what was asked of it, and the averages of each group."""
+    """One release, the question to it, and the averages of each group."""
 
     name: str
     tables: NoisyTables
@@ -488,7 +488,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
 
 
 def _of_year(name: str, read: Callable[[], T]) -> T:
-    """Return what is found in a year. Raises InputError with its name."""
+    """Return the result for a year. Raises InputError with the year's name."""
     try:
         return read()
     except InputError as error:
@@ -497,7 +497,7 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
 
 def _same_noise(first: _Year, second: _Year) -> bool:
-    """Return whether two releases have the very same noisy tables: then one of them tells nothing more."""
+    """Return whether two releases have the same noisy tables: then one of them adds no information."""
     return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 
@@ -520,7 +520,8 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """At which each interval is taken: what else may go wrong is left to each release, and each may have been chosen.
+    """Return the confidence of each interval: the remaining risk is divided between the releases, and each may have been
+    chosen.
 
     Parameters
     ----------
@@ -554,7 +555,7 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, among: int) -> Term:
-    """Return the weighted mean of the years. Of a mean it is that of the numbers that stand for bins."""
+    """Return the weighted mean of the years. For a mean, it is the mean of the representative values."""
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
     n_rows = sum(year.tables.release.n_rows for year in years)

@@ -31,7 +31,7 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
-    """Facts about the counts R (n_cells,) of the rows that a release worked with, and those of the released one.
+    """Facts about the counts R (n_cells,) of the rows that a release used, and about the counts of the released rows.
 
     A cell is a combination of bins of some columns, or several such combinations that the query does not tell apart.
 
@@ -83,7 +83,7 @@ class Knowledge:
 
     @cached_property
     def errors(self) -> tuple[KnownError, ...]:
-        """What every finite limit says, in the words of its criterion."""
+        """Return the statement of every finite limit, in the words of its criterion."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
@@ -95,7 +95,9 @@ class Knowledge:
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
-        """Return (n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""
+        """Return (n_bins,) for each group of a column, which released bins it contains; single bins where there are no
+        groups.
+        """
         if (groups := self.release.groups.get(name)) is None:
             return tuple(np.eye(len(self.release.by_name[name].labels), dtype=bool))
         return tuple(np.array(group.inside) for group in groups)
@@ -142,7 +144,7 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Multipliers of the rows, that of the total, and the maximising table."""
+    """Return the multipliers of the rows, that of the total, and the maximising table."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
@@ -364,7 +366,7 @@ class _Builder:
                 self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
     def add_sums(self, error: SumError) -> None:
-        """Weighted sums over some of these columns; only those whose weights are the same in all bins that were merged."""
+        """Add weighted sums over some of these columns; only those whose weights are equal in all merged bins."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)

@@ -58,7 +58,7 @@ RISK = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRows:
-    """What is published about K, the number of rows of the file that the rules keep.
+    """The published information about K, the number of rows of the file that satisfy the rules.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Return None where nothing is published, or the search might have measured without end.
+        """Return the limits; None where nothing is published, or the search might have measured without end.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield sums of the numbers of a column, in single and in first bins of the others that it was measured with."""
+        """Yield sums of the numbers of a column, in single and in first bins of the columns measured with it."""
         for table in self._with([name]) if name in _numbered(self.release) else ():
             steps = _steps(self.release, name)
             for by in table.columns:
@@ -290,7 +290,7 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Return one line for the list of what a bound rests on."""
+        """Return one line for the list of a bound's bases."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
@@ -301,7 +301,7 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Into how many parts the risk of a limit is cut; None where nothing is published or nobody knows.
+    """Return the number of parts that the risk of a limit is divided into; None where nothing is published or nobody knows.
 
     How often was measured before the release, on average at most; of shared measurements, on how many bins they could have
     been published.
@@ -436,13 +436,13 @@ def _usable(kind: str) -> bool:
 
 
 def check_confidence(confidence: float) -> None:
-    """Raises InputError for what is no confidence."""
+    """Raise InputError for a value that is not a confidence level."""
     if not 0.5 <= confidence < 1:
         raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """Return what the limits of figures may be wrong with, and those of published measurements: half each where there are any.
+    """Return the risk for the limits of figures and for published measurements: half each where there are any measurements.
 
     It depends on what is published, never on a figure or a noisy count.
     """

@@ -87,7 +87,7 @@ NAMES = tuple(field.name for field in fields(EstimateLine))
 
 @dataclass(frozen=True, kw_only=True)
 class _InBin(Condition):
-    """The condition of being in one bin of a column, also in that of missing values."""
+    """The condition of being in one bin of a column, including the bin of missing values."""
 
     column: PublishedColumn
     place: int
@@ -157,7 +157,9 @@ def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
 
 
 def as_csv(lines: Sequence[EstimateLine]) -> bytes:
-    """Return the table for R (`read.csv`), Stata (`import delimited`) or a spreadsheet; what is not told is an empty field."""
+    """Return the table for R (`read.csv`), Stata (`import delimited`) or a spreadsheet; a number that is not estimable is
+    an empty field.
+    """
     out = io.StringIO()
     table = csv.DictWriter(out, NAMES, lineterminator="\n")
     table.writeheader()
@@ -194,8 +196,9 @@ def _asked(
 
 
 def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield its mean and median where it has some, and the share and number of rows of each bin; of very many bins, such as
-    areas, the number alone."""
+    """Yield a column's mean and median where it has them, and the share and number of rows of each bin; for very many bins,
+    such as areas, the number alone.
+    """
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level, as_first)
     tables = tables.over({column.name})
@@ -243,7 +246,9 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
 
 
 def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield a column over all members: mean, median, and the share of each bin. None where no table tells."""
+    """Yield the statistics of a column over all members: mean, median, and the share of each bin. Nothing where no table
+    has it.
+    """
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
     first = columns[0]
@@ -304,7 +309,7 @@ def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by:
 def _lines(
     statistic: str, column: str, term: Term, tables: NoisyTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
-    """Yield a term, and beside a mean or slope of bins the one of the numbers that stand for them."""
+    """Yield a term; for a mean or slope of bins, also that of the representative values."""
     term = term if as_first else judged(statistic, term, tables, read)
     possible = possible_width(statistic, tables, read)
     if term.bins:

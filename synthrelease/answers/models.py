@@ -57,7 +57,7 @@ class _Answer:
 
 
 class MeasuredModels:
-    """The sums of a release, and what follows from them."""
+    """The sums of a release, and the answers that follow from them."""
 
     def __init__(self, release: PublishedRelease, part: ModelsPart):
         self.release, self.part, self.kept = release, part, KeptRows.of(release)

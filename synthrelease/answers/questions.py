@@ -52,7 +52,7 @@ Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
 
 
 class AskedOf(Protocol):
-    """What a question is read over; a `PublishedRelease` is one."""
+    """The object that a question is read over; a `PublishedRelease` is one."""
 
     @property
     def schema(self) -> tuple[PublishedColumn, ...]: ...
@@ -69,7 +69,7 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition that every bin wholly meets or wholly fails; `rule` is None for the one that every row meets.
+    """A condition that every bin wholly meets or wholly fails; `rule` is None for the condition that every row meets.
 
     Attributes
     ----------
@@ -88,7 +88,9 @@ class Condition:
         return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
 
     def mask(self, columns: Columns) -> np.ndarray:
-        """Return boolean array over the bins of these columns, which include those of the condition: where it is met."""
+        """Return a boolean array over the bins of these columns, which include the condition's columns: True where it is
+        met.
+        """
         shape = [len(column.labels) for column in columns]
         if self.decided is not None:
             names, met = self.decided
@@ -183,7 +185,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
 
 def _of_all_members(text: str, release: AskedOf) -> str:
-    """Return what to say of a condition that names a column of all members, which is one column for each of them."""
+    """Return a message for a condition that names a column of all members, which is one column for each of them."""
     linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
     if linked is None or not (members := sorted(words & (set(linked.names) - set(release.by_name)))):
         return ""
@@ -201,26 +203,27 @@ def both_of(*conditions: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return what was asked, with single blanks. Raises InputError for what is too long to be a question."""
+    """Return the question with single spaces. Raises InputError for a text too long to be a question."""
     if len(text) > LONGEST:
         raise InputError(f"{cut(text, 60)!r}: expected a condition of at most {LONGEST} characters, found {len(text)}.")
     return " ".join(text.split())
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
-    """Return (n_cells,) for each cell of the table of some columns, the value that belongs to its bin of one of them."""
+    """Return (n_cells,) the value of each cell of a table: that of its bin in one of the table's columns."""
     return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return cells over these columns in which a plausibility rule is true for every value; None when it names
-    other columns."""
+    """Return the cells over these columns in which a plausibility rule is true for every value; None when it names other
+    columns.
+    """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)
 
 
 def _read(rule_text: str, columns: Columns) -> Rule | None:
-    """Return a plausibility rule; None when it names other columns, compares columns or counts."""
+    """Return a plausibility rule; None when it names other columns, compares columns, or counts."""
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     return plain_rule(rule_text, domains)
 
@@ -239,7 +242,7 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Said:
-    """Read a comparison in every bin of values of its column; that of missing values leaves it unknown."""
+    """Read a comparison in every bin of values of its column; in the bin of missing values it stays unknown."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent
@@ -324,7 +327,7 @@ def check_numbers(release: AskedOf, name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question that a release can be asked.
+    """A question that a release can answer.
 
     Attributes
     ----------
@@ -356,7 +359,7 @@ class Question:
 
     @property
     def parts(self) -> tuple[Question, ...]:
-        """What is added up: the questions of all slots; or itself."""
+        """Return the questions that are added up: those of all slots, or the question itself."""
         return self.slots or (self,)
 
     @property
@@ -472,7 +475,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return what is counted, of which rows of the file."""
+    """Return the counted quantity and the rows it is taken over."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -489,7 +492,7 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return what makes another question of it in the other release, as what was expected; None where nothing does.
+    """Return why a question means something else in the other release, as the expected value; None where it does not.
 
     A mean of numbers that stand for bins, a median that lies in one, and groups by bins are those of the same bins alone. In a
     condition a number is compared with the limits of bins; a category has to hold what it held.

@@ -129,7 +129,7 @@ def _named(part: Question) -> list[str]:
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield what is added up, each with its slot; None for rows."""
+    """Yield the quantities that are added up, each with its slot; None for rows."""
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
@@ -213,7 +213,7 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: NoisyTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Variance over samples of h X'(y - X theta); of members that of drawing their roots."""
+    """Return the variance over samples of h X'(y - X theta); for members the variance of drawing their roots."""
     size = len(theta)
     if not joint:  # a root adds at most as many times what its members add as it has members
         a, b = moments.values[:size, :size], moments.values[:size, size]

@@ -52,8 +52,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) -> Term:
-    """Return a term without the numbers that are not estimable, and without those of a population that the rows are no sample
-    of.
+    """Return a term without the numbers that are not estimable, and without population numbers where the rows are no sample of
+    one.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _tells_bin(median: Term, tables: NoisyTables, question: Question) -> bool:
 
 
 def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:
-    """Return whether an interval tells something of a number."""
+    """Return whether an interval is narrow enough to be informative about a number."""
     return low is not None and high is not None and high - low < WIDEST * possible
 
 
@@ -104,7 +104,7 @@ def possible_width(statistic: str, tables: NoisyTables, question: Question) -> f
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of its bins without a limit: their values end at the public bounds of the column, if it has some."""
+    """Return the labels of the bins without a limit: their values end at the public bounds of the column, if it has some."""
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -112,7 +112,7 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
 
 
 def hidden(term: Term) -> Term:
-    """No number but that of rows, which may be told where their share is not."""
+    """Return a term without any number except the number of rows, which may be estimable where the share is not."""
     return replace(term.without(_NUMBERS), estimable=False)
 
 
@@ -122,7 +122,7 @@ Word = Literal["covered by a criterion", "bounded", "no statement"]
 
 @dataclass(frozen=True, kw_only=True)
 class StatedAnswer:
-    """What is stated about a question.
+    """The release's statement about a question.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ def in_words(table: QuestionTable) -> str:
 
 
 def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return what a release says about a question at 95% confidence."""
+    """Return the release's statement about a question at 95% confidence."""
     try:
         if is_question(table.query):
             return _of_words(release, table)
@@ -181,7 +181,7 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return what is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
+    """Return the statement about a whole question: no criterion covers one, and `bound` answers shares and means."""
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)
@@ -238,7 +238,7 @@ def _within(release: PublishedRelease, error: MeanError) -> bool:
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Return whether a condition is met exactly by the bins of one group, none of which is that of missing values."""
+    """Return whether a condition holds for exactly the bins of one group, none of which is the bin of missing values."""
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 

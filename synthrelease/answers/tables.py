@@ -47,8 +47,9 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin: its value, and the weights of the noises in its error, cells that are alike
-    taken together; the last one is that of the number of rows, with weight 0."""
+    """The estimated number of rows in one bin: its value, and the weights of the noises in its error, with similar cells
+    joined; the last noise is that of the number of rows, with weight 0.
+    """
 
     value: float
     weights: np.ndarray
@@ -166,7 +167,7 @@ class NoisyTables:
         return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """Yield how many rows are in each bin of a column: what `sums` gives for each.
+        """Yield the number of rows in each bin of a column: the same as `sums` gives for each.
 
         Cells of the column that are sums of as many noises in every table have the same weight, but for the bin's own.
         """
@@ -195,7 +196,7 @@ class NoisyTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return what was measured of these columns, in the words of the register."""
+        """Return the measured tables of these columns, in the words of the register."""
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}

@@ -41,7 +41,7 @@ _HIDDEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number. What is not estimable is None, and what does not belong to its kind.
+    """One estimated number. A field that is not estimable, or does not belong to this kind, is None.
 
     Attributes
     ----------
@@ -100,8 +100,9 @@ class Term:
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Return the answer with its interval as that of representative values: of the file's own values nothing is
-        said."""
+        """Return the answer with its interval as the one for representative values; nothing is stated about the file's own
+        values.
+        """
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
         return replace(self.without(INTERVAL), **moved)
 
@@ -163,8 +164,9 @@ class Estimate:
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Return whether a change or difference may be none as far as noise and drawing tell: by bin numbers where it has
-        these."""
+        """Return whether a change or difference may be zero, given noise and sampling: by representative values where it
+        has them.
+        """
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
 
@@ -178,7 +180,9 @@ class Estimate:
 
     @property
     def csv(self) -> str:
-        """The terms as a table, numbers in full, for R, Stata or a spreadsheet; what is not estimable is an empty field."""
+        """Return the terms as a table, numbers in full, for R, Stata or a spreadsheet; a number that is not estimable is an
+        empty field.
+        """
         out, lines = io.StringIO(), self._lines()
         table = csv.DictWriter(out, list(lines[0]), lineterminator="\n")
         table.writeheader()
@@ -186,7 +190,7 @@ class Estimate:
         return out.getvalue()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the terms as a pandas frame, a row each, with the columns of `csv`; what is not estimable is missing.
+        """Return the terms as a pandas frame, a row each, with the columns of `csv`; a number that is not estimable is missing.
 
         Raises
         ------
@@ -381,7 +385,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Return the cells of a line without the last but one, that of a population, where there is no interval for one."""
+    """Return the cells of a line; without the population's cell where there is no population interval."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 
@@ -393,7 +397,7 @@ def _between(
     lowest: float | None = None,
     highest: float | None = None,
 ) -> str:
-    """Return an interval, of which an end at what is least or most possible says nothing."""
+    """Return an interval; an end at the smallest or largest possible value is omitted."""
     if low is None or low == lowest:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
     return f"at least {value(low)}" if high is None or high == highest else f"{value(low)} to {value(high)}"
@@ -411,7 +415,9 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _decimals(answer: Estimate) -> int:
-    """Of the printed numbers: two digits of the smallest standard error; of medians, those of the ends of bins."""
+    """Return the decimals of the printed numbers: two digits of the smallest standard error; for medians, those of the ends
+    of bins.
+    """
     if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]
         texts = [f"{end:.15g}".partition(".")[2] for end in ends if end is not None]

@@ -91,7 +91,9 @@ def _few_rows(n_rows: int) -> Iterator[slice]:
 
 
 def number_of_marks(counted: MarksCounted, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_rows,) bin of a column that counts marks in each row, from the (n_rows,) bins of those that it counts."""
+    """Return the (n_rows,) bin of a column that counts indicators in each row, from the (n_rows,) bins of the counted
+    columns.
+    """
     marks = [has[digits[column]] for column, has in counted.marks.items()]
     return counted.bins[np.sum(marks, axis=0)]
 
@@ -101,7 +103,7 @@ def number_of_marks(counted: MarksCounted, digits: Mapping[int, np.ndarray] | Se
 
 @dataclass(frozen=True)
 class EqualRows:
-    """Rows in the order of their words, and where each group of equal rows starts in it.
+    """Rows in the order of their words, and the start of each group of equal rows in that order.
 
     Attributes
     ----------
@@ -136,12 +138,12 @@ class EqualRows:
 
     @property
     def first(self) -> np.ndarray:
-        """(n_groups,) a row of each group."""
+        """Return (n_groups,) the index of one row of each group."""
         return self.order[self.starts]
 
     @property
     def ranks(self) -> np.ndarray:
-        """(n_rows,) the number of each row's group."""
+        """Return (n_rows,) the number of each row's group."""
         new = np.zeros(len(self.order), dtype=np.int64)
         new[self.starts[1:]] = 1
         ranks = np.empty(len(self.order), dtype=np.int64)
@@ -154,8 +156,8 @@ class EqualRows:
 
 
 def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_needles,) where each row stands among the rows of the haystack, which are different and in order; -1 where it
-    is not.
+    """Return (n_needles,) the position of each row among the rows of the haystack, which are different and sorted; -1 where it
+    is absent.
 
     Parameters
     ----------
@@ -280,14 +282,14 @@ class Counts:
 
     @property
     def codes(self) -> np.ndarray:
-        """(n_cells,) int64 codes, increasing. Raises ValueError where the layout has none."""
+        """Return (n_cells,) int64 codes, increasing. Raises ValueError where the layout has none."""
         if not self.layout.has_codes:
             raise ValueError("expected a table whose layout has codes, found a wider one")
         return self.words[0]
 
     @property
     def words(self) -> tuple[np.ndarray, ...]:
-        """(n_cells,) int64 for every word of the layout, in order: the codes alone where it has codes."""
+        """Return (n_cells,) int64 for every word of the layout, in order: only the codes where it has codes."""
         return tuple(words_of(self.layout, self.bins)) if self._words is None else self._words
 
     @property
@@ -349,7 +351,9 @@ class Counts:
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""
+        """Return (n_rows,) the position among the cells of a row with these bins (one array per column); -1 where it is
+        absent.
+        """
         return places_in(self.words, words_of(self.layout, digits))
 
     def __add__(self, other: Counts) -> Counts:
@@ -401,7 +405,7 @@ class Tally:
 
 
 def has_full_array(layout: Layout) -> bool:
-    """Return whether a table is held as a full array with an axis for every column: it has few enough cells, and columns."""
+    """Return whether a table is held as a full array with an axis for every column: this needs few enough cells and columns."""
     return layout.n_cells <= DENSE_LIMIT and len(layout.sizes) <= MOST_AXES
 
 

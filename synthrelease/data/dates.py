@@ -65,7 +65,7 @@ class DateFormat:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """A regular expression with a group for each directive."""
+        """Return a regular expression with a group for each directive."""
         pieces = re.split("(%[Ymdb])", self.text)  # directives at odd places
         for index in range(1, len(pieces), 2):
             letter = pieces[index][1]
@@ -89,7 +89,7 @@ class DateFormat:
 
     @property
     def example(self) -> str:
-        """The last day of 2014 as it would be written."""
+        """Return the last day of 2014 in this format."""
         return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")
 
 

@@ -29,7 +29,7 @@ _EVERY_ROW = {"raw", "synthetic"}
 
 
 class StatedRule(Protocol):
-    """A rule as it is published."""
+    """A rule in its published form."""
 
     @property
     def never(self) -> str: ...
@@ -89,8 +89,9 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
 
 def _of_bins(part: Comparison, column: PublishedColumn) -> Said:
-    """Return (n_bins,) where a comparison is true of all values of a bin, and where of none; neither in that of
-    missing values."""
+    """Return (n_bins,) where a comparison is true of all values of a bin, and where of none; neither for the bin of missing
+    values.
+    """
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent

@@ -40,7 +40,7 @@ class Layout:
 
     @cached_property
     def n_cells(self) -> int:
-        """Number of cells of the whole domain (a Python integer: it may be large)."""
+        """Return the number of cells of the whole domain (a Python integer: it may be large)."""
         return math.prod(self.sizes)
 
     @property
@@ -66,8 +66,9 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return the columns with the most bins, of these or of all, in words: what to make coarser where a table is
-        too large."""
+        """Return the columns with the most bins, of these or of all, in words: the columns to coarsen where a table is too
+        large.
+        """
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
         return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in largest)
@@ -84,7 +85,7 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class MarksCounted:
-    """How the atomic bin of such a column follows from those of the columns that it counts.
+    """The rule by which the atomic bin of a column of counts follows from the bins of the columns it counts.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ class Linked:
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """The columns of slots in which a member that is there has a value."""
+        """Return the columns of slots in which an existing member has a value."""
         return frozenset(
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
@@ -136,8 +136,7 @@ class Linked:
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """Return the columns of the wide record that a name is about: those of all slots, where it is that of a column of
-        members.
+        """Return the columns of the wide record that a name means: those of all slots, where the name is a column of members.
 
         Parameters
         ----------
@@ -149,12 +148,12 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Return those of these columns that are of roots, the size among them."""
+        """Return the columns of roots among these, the number of members included."""
         return [name for name in names if name not in self.of_members]
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return what is stated of columns by name; of a column of members for each slot that nothing is stated of by itself."""
+    """Return the statements about columns by name; a column of members stands for each slot without a statement of its own."""
     if linked is None:
         return dict(stated)
     in_all_slots = {slot: value for name, value in stated.items() for slot in linked.slots_of(name, known)}
@@ -162,7 +161,7 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
-    """Return a condition on columns of a member, on those of the member at this place, from 1.
+    """Return a condition on columns of a member as a condition on the member at this place, from 1.
 
     Parameters
     ----------
@@ -181,7 +180,7 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
 
 
 def is_count(match: re.Match[str]) -> bool:
-    """Return whether a name in a condition is that of counting, and of no column."""
+    """Return whether a name in a condition is the function that counts, and not a column."""
     return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 
@@ -191,5 +190,5 @@ def slot_name(name: str, place: int) -> str:
 
 
 def of_member(place: int) -> str:
-    """Return what the description of a column of a slot ends with."""
+    """Return the ending of the description of a slot's column."""
     return f", of member {place}"

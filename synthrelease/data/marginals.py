@@ -86,8 +86,9 @@ def column_groups(layout: Layout, together: int, cells: Room) -> tuple[Columns, 
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether these groups are the first that hold a table with columns of the `touched` ones: it is met with others
-    too."""
+    """Return whether these groups are the first that contain a table with columns of `touched`; the table appears with
+    other groups too.
+    """
     missing = len(chosen) - len(touched)
     first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
     return set(chosen) == touched | set(first)
@@ -100,13 +101,14 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return every way down to at most `largest` of so many columns, each once, depth first: how many columns were summed out,
-    and what is left."""
+    """Return every way down to at most `largest` of so many columns, each once, depth first: how many columns were summed
+    out, and the remaining columns.
+    """
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
 
 def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """Yield those from these columns on, of which the first `kept` stay."""
+    """Yield the ways from these columns, of which the first `kept` are kept."""
     yield depth, left
     if len(left) > 1:
         for out in range(fixed, min(len(left) - 1, largest) + 1):
@@ -115,7 +117,7 @@ def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Itera
 
 @lru_cache(maxsize=64)
 def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """Made once for all tables of few columns: what they are called has no bearing."""
+    """Return the ways for few columns, made once: they do not depend on the names of the columns."""
     return tuple(_steps(tuple(range(columns)), largest))
 
 
@@ -149,7 +151,7 @@ Table = np.ndarray | Sparse
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
-    """Return the table of these columns of all parts together: the layout is that of the columns."""
+    """Return the table of these columns of all parts together; the layout covers these columns."""
     if has_full_array(layout):
         every = [part.addends.sums(codes_of(layout, [part.bins[c] for c in columns]), layout.n_cells) for part in parts]
         return reduce(np.add, every).reshape(layout.sizes)
@@ -166,7 +168,7 @@ def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -
 
 
 def values_of(table: Table) -> np.ndarray:
-    """Return the values of its cells; of a sparse table those of the cells that occur."""
+    """Return the values of the table's cells; for a sparse table those of the occurring cells."""
     return table.values if isinstance(table, Sparse) else table.ravel()
 
 
@@ -204,7 +206,7 @@ class Lattice:
         return table
 
     def values(self, columns: Columns) -> np.ndarray:
-        """Return values of the cells of a sub-table; without a full array only those of cells that occur."""
+        """Return the values of the cells of a sub-table; without a full array only the occurring cells."""
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
@@ -225,7 +227,7 @@ class Lattice:
         return self.sums(codes, layout)
 
     def sums(self, codes: Iterable[np.ndarray], layout: Layout) -> np.ndarray:
-        """Return the full array of a small table, where the codes over it of the cells of every part are known."""
+        """Return the full array of a small table, when the code of each part's cells in it is known."""
         every = (part.addends.sums(of_part, layout.n_cells) for of_part, part in zip(codes, self.parts, strict=True))
         return reduce(np.add, every).reshape(layout.sizes)
 
@@ -249,7 +251,7 @@ class Lattice:
         return table_kept.table
 
     def _keep(self, table: _Kept) -> None:
-        """Keep a table, in place of those that were not asked for longest."""
+        """Store a table, in place of the tables that were unused longest."""
         self._kept[table.columns] = self._wide.setdefault(len(table.columns), {})[table.columns] = table
         self._cells += table.cells
         while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
@@ -299,7 +301,7 @@ def lattice(table: Counts) -> Lattice:
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return the marginals of left minus right. Every cell that occurs in either is there, also where both have as many."""
+    """Return the marginals of left minus right. Every cell that occurs in either is included, also where both are equal."""
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
     return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, -right.counts))
@@ -315,7 +317,8 @@ def difference(left: Counts, right: Counts) -> Lattice:
 def differences(
     left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield columns and values of left minus right, for every table of 1 to `largest` columns, and for those named, each once.
+    """Yield columns and values of left minus right, for every table of 1 to `largest` columns, and for the named ones, each
+    once.
 
     Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
     DENSE_LIMIT cells every cell. Tables come in no particular order. Where half of all tables of a width are named, they are
@@ -360,7 +363,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Return the marginals of a table of which nearly all pairs of columns will be asked for: these are counted at once.
+    """Return the marginals of a table for which nearly all pairs of columns will be needed: these are counted at once.
 
     One by one, the pairs of 200 columns with 2 bins take six times as long. Pairs that need more room than is kept, and those
     of a full array, are counted when they are asked for. Of few rows there is no full array: to sum it takes as long as it has
@@ -384,7 +387,7 @@ def _are_doubles(whole: Lattice) -> bool:
 def _pairs(
     whole: Lattice, groups: Sequence[Columns], cells: Sequence[int], words: Sequence[Sequence[np.ndarray]]
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the tables of one and two columns, those of columns in different groups all at once.
+    """Yield the tables of one and two columns; pairs in different groups are made all at once.
 
     S_g has a line for every bin of every column of a group g, with 1 for the cells that have it. With T the table of the groups
     g and h, as a matrix, S_g T S_h' holds the tables of each column of g with each of h. Doubles are exact here: whole numbers
@@ -452,7 +455,7 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """For every part, the codes over all these groups of its cells, from those over each, in the smallest type."""
+    """Return, for every part, the codes of its cells over all these groups, from the codes over each, in the smallest type."""
     kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):
         codes = of_part[0].astype(kind)

@@ -46,8 +46,9 @@ class BinnedCounts(Counts):
         return table
 
     def kept(self, key: Hashable, make: Callable[[], Found]) -> Found:
-        """Return what was made of these rows before under this name, or is made now: a function of the rows and of the name
-        alone."""
+        """Return the result for these rows under this name, made now unless stored: a function of the rows and the name
+        alone.
+        """
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]

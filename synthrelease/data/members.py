@@ -29,7 +29,7 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRows:
-    """Which rows a root makes, and what their columns are called.
+    """The rows that a root makes, and the names of their columns.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """For every row that a root can make, whose it is."""
+        """Return, for every row that a root can make, the members in it."""
         slots = range(1, self.linked.most + 1)
         return {
             "members": tuple((slot, slot) for slot in slots),
@@ -68,7 +68,7 @@ class MemberRows:
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return those of the names that no column has."""
+        """Return the names that no column has."""
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
@@ -85,7 +85,9 @@ class MemberRows:
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """Return the layout of these rows, from the numbers of bins of wide columns, and what stands for these bins."""
+        """Return the layout of these rows, from the numbers of bins of wide columns and the values that stand for these
+        bins.
+        """
         sizes_ = []
         for name in self.names:
             sources = self.columns(name, self.seats[0])
@@ -109,14 +111,15 @@ class MemberRows:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the one or two columns that are named."""
+    """Return the one or two columns in a name."""
     match = _GAP.fullmatch(name)
     return (name,) if match is None else (match[1], match[2])
 
 
 def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) -> tuple[list[float], np.ndarray]:
-    """Return the different gaps of the numbers of two columns, increasing, and of each two bins the place of theirs; the next
-    place where a bin has no number."""
+    """Return the different gaps between the numbers of two columns, increasing, and for each two bins the position of their
+    gap; the next position where a bin has no number.
+    """
     first, second = (np.array([np.nan if value is None else value for value in numbers[name]], dtype=float) for name in sources)
     every = first[:, None] - second[None, :]
     values = np.unique(every[np.isfinite(every)])
@@ -125,7 +128,7 @@ def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) 
 
 
 def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
-    """Return the labels of gaps, what stands for each, and the place of the bin without a number."""
+    """Return the labels of gaps, the value for each, and the position of the bin without a number."""
     return (*(f"{value:.10g}" for value in values), _MISSING), (*values, None), len(values)
 
 

@@ -43,7 +43,7 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield what must not occur in a column; the other rows without a bin are left out."""
+    """Yield the kinds of values that a column forbids; the other rows without a bin are excluded."""
     if column.missing == "error":
         yield MISSING
         yield WRONG
@@ -52,7 +52,7 @@ def forbidden_kinds(column: Column) -> Iterator[int]:
 
 
 def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
-    """Return what to tell of each column, by its place, where some value is of each kind."""
+    """Return the messages about each column, by its position, where some value is of each kind."""
     kinds = (MISSING, OUTSIDE, WRONG)
     return {(index, kind): _sentence(column, kind, decimal) for index, column in enumerate(columns) for kind in kinds}
 
@@ -114,7 +114,7 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return all that a column is but for its names: two of slots with the same of it give every text the same bin."""
+    """Return everything in a column except its names: two columns of slots that agree in it give every text the same bin."""
     return replace(column, name="", description="", alternatives={})
 
 

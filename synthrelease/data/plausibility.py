@@ -173,7 +173,8 @@ class Plausibility:
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """For each mask its columns, and (n, n_columns) the combinations of their bins that it allows in a row of the file.
+        """Return, for each mask, its columns, and (n, n_columns) the combinations of their bins that it allows in a row of the
+        file.
 
         `follow` makes rows of them: where rows are roots with members, these are combinations that a member who is there can
         have.
@@ -193,8 +194,9 @@ class Plausibility:
         return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
-        """Set, in rows that were put together from such combinations, the bins that follow from others: slots without a member
-        are empty, and numbers of marks are those of the row."""
+        """Set the bins that follow from others, in rows that were put together from such combinations: slots without a
+        member are empty, and counts of indicators are those of the row.
+        """
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)
         for counted in self.counted:
@@ -216,7 +218,7 @@ class Plausibility:
 
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
-    """Return whether a rule counts nothing, and a mask of it is not too large."""
+    """Return whether a rule counts nothing and its mask is not too large."""
     names = columns_of(rule)
     cells = math.prod(len(column.atoms) for column in columns if column.name in names)
     return cells <= MAX_MASK_CELLS and not any(isinstance(part, Count) for part in of_records(rule))
@@ -252,7 +254,7 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns of a rule in which it treats atoms of one bin differently, in some alternative."""
+    """Return the columns in which a rule treats atoms of one bin differently, in some alternative."""
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):
         by_atom = np.moveaxis(mask.forbidden, axis, 0)

@@ -42,7 +42,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """A question, taken apart: the condition or column after its first word, and what stands after the other words.
+    """A question in parts: the condition or column after its first word, and the text after each of the other words.
 
     `quantile` is the part of the rows that has at most the value that a median or quantile asks for.
     """
@@ -64,7 +64,7 @@ class QuestionWords:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those that it names outside of conditions."""
+        """Return the columns that the question names outside of conditions."""
         columns = ("" if self.kind == "share" else self.head, self.by, self.to, *(name.strip() for name in self.on.split(",")))
         return tuple(name for name in columns if name)
 
@@ -102,7 +102,7 @@ def split_question(text: str) -> QuestionWords:
 
 
 def _without_weighted(rest: str) -> tuple[str, bool]:
-    """Return a question without the word "weighted" at its end, and whether it was there; a column may have that name."""
+    """Return a question without the word "weighted" at its end, and whether it was there; a column may be called that."""
     head, _, last = rest.rpartition(" ")
     in_condition = ("by", "on", "to", "where", "against", "and", "or", "not")
     of_column = not head or head[-1] in ",:=<>" or head.rpartition(" ")[2] in in_condition
@@ -110,7 +110,7 @@ def _without_weighted(rest: str) -> tuple[str, bool]:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a text is a question in these words, and not a condition on a column that is called like one of them."""
+    """Return whether a text is a question in these words, and not a condition on a column named like one of them."""
     word, _, rest = text.strip().partition(" ")
     return word.lower().removesuffix("s") in get_args(Kind) and not _COMPARED.match(rest)
 
@@ -148,7 +148,7 @@ def _kind(word: str, text: str) -> Kind:
 
 
 def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str, str]]:
-    """Return what stands before the words, and after each of them; quoted text is left whole."""
+    """Return the text before the words, and the text after each; quoted text stays whole."""
     parts: dict[str, str] = {}
     at, word = "", ""
     for token in _TOKEN.findall(rest):

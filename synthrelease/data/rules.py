@@ -54,7 +54,7 @@ class RuleError(Unexpected):
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """What a rule may compare a column with.
+    """The values that a rule may compare a column with.
 
     Attributes
     ----------
@@ -90,21 +90,21 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Not:
-    """What is true where its part is false."""
+    """A rule that is true where its part is false."""
 
     part: Rule
 
 
 @dataclass(frozen=True)
 class All:
-    """What is true where all its parts are."""
+    """A rule that is true where all its parts are."""
 
     parts: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
 class Any:
-    """What is true where one of its parts is."""
+    """A rule that is true where one of its parts is."""
 
     parts: tuple[Rule, ...]
 
@@ -149,7 +149,7 @@ def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = F
 
 
 def plain_rule(text: str, columns: Mapping[str, Domain]) -> Rule | None:
-    """Return a rule; None when it names other columns, compares columns or counts."""
+    """Return a rule; None when it names other columns, compares columns, or counts."""
     try:
         return parse_rule(text, columns)
     except RuleError:
@@ -266,7 +266,7 @@ class _Parser:
         return self._decides(Count(parts, operator, other, more), (0, len(parts)))
 
     def _sum(self) -> tuple[str, float]:
-        """Return a column, and what is added to it."""
+        """Return a column and the number added to it."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
             raise RuleError("count(...) before the comparison, not behind it", "'count('")
@@ -337,7 +337,7 @@ class _Parser:
 
 
 def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
-    """Yield a rule and all its parts; those of counts where these are gone into."""
+    """Yield a rule and all its parts; also the parts of counts where requested."""
     yield rule
     if not isinstance(rule, Comparison | Gap | Count) or (into_counts and isinstance(rule, Count)):
         for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
@@ -350,12 +350,12 @@ def comparisons(rule: Rule) -> Iterator[Comparison]:
 
 
 def of_records(rule: Rule) -> Iterator[Gap | Count]:
-    """Yield what in a rule compares a column with another one, or counts."""
+    """Yield the parts of a rule that compare a column with another one, or count."""
     return (part for part in walk(rule) if isinstance(part, Gap | Count))
 
 
 def by_number(rule: Rule) -> set[str]:
-    """Return the columns of which a rule looks at every whole number."""
+    """Return the columns of which a rule distinguishes every whole number."""
     compared_with = {part.other for part in of_records(rule) if part.other is not None}
     return compared_with | {part.column for part in of_records(rule) if isinstance(part, Gap)}
 
@@ -416,7 +416,7 @@ _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def said(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Said]) -> Said:
-    """Return what a rule says, from what its parts without `and`, `or` and `not` say."""
+    """Return the statement of a rule, composed from its parts without `and`, `or` and `not`."""
     if isinstance(rule, Not):
         true, false = said(rule.part, leaf)
         return false, true
@@ -431,7 +431,7 @@ def said(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Said]) -> Said:
 
 
 def of_atoms(part: Comparison, column: Column) -> Said:
-    """Return (n_atoms,) what a comparison says of each atomic bin."""
+    """Return (n_atoms,) whether a comparison holds in each atomic bin."""
     present = np.arange(len(column.atoms)) < column.atoms.present
     if part.operator == IS_MISSING:
         return ~present, present
@@ -464,8 +464,9 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
-    """Return what `difference operator 0` says of differences between a lowest and a highest one; NaN is neither true nor
-    false."""
+    """Return whether `difference operator 0` holds, for differences between a lowest and a highest one; NaN is neither true
+    nor false.
+    """
     if operator in ("==", "!="):
         same, different = (low == 0) & (high == 0), (low > 0) | (high < 0)
         return (same, different) if operator == "==" else (different, same)
@@ -476,7 +477,7 @@ def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRule:
-    """A rule that is asked of whole records, because a table of all its columns would have too many cells.
+    """A rule that is evaluated on whole records, because a table of all its columns would have too many cells.
 
     Attributes
     ----------
@@ -543,7 +544,7 @@ class RecordRule:
         return said(self.rule, leaf)[0]
 
     def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Said:
-        """Return what a comparison or count says of records with these bins, by the place of each column.
+        """Return whether a comparison or count holds in records with these bins, by the position of each column.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ _PATTERNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalBin:
-    """One left-closed bin [lower, upper) with its label and the number that stands for it in means and regressions.
+    """One left-closed bin [lower, upper) with its label and the representative value used in means and regressions.
 
     The number follows the reference release: the single value of a bin; the mean of its bounds (2-3 gives 2.5); the
     edge of an unbounded bin (>10 gives 10).
@@ -113,7 +113,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
-    """Return the bin "<18" or ">44": the number is the edge as it is written."""
+    """Return the bin "<18" or ">44"; its number is the edge as it is written."""
     if not whole_numbers and sign in ("<=", ">"):
         raise Unexpected("'<a' or '>=b' at the ends of a column of real numbers", repr(text))
     edge = value + 1 if sign in ("<=", ">") else value
@@ -185,7 +185,7 @@ class Binning:
 
     @property
     def known_numbers(self) -> np.ndarray:
-        """(n_bins,) the number that stands for each bin; NaN where there is none."""
+        """Return (n_bins,) the representative value of each bin; NaN where there is none."""
         return np.array([np.nan if number is None else number for number in self.numbers], dtype=float)
 
     def with_missing(self, label: str) -> Binning:
@@ -209,7 +209,7 @@ class Binning:
         return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
     def map_to(self, coarser: Binning) -> np.ndarray:
-        """Return (n_bins,) index of the coarser bin that holds each bin. Raises ValueError unless self refines it."""
+        """Return (n_bins,) the index of the coarser bin that contains each bin. Raises ValueError unless self refines it."""
         if not self.refines(coarser):
             raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
         into = np.zeros(len(self), dtype=np.int64)
@@ -219,7 +219,7 @@ class Binning:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of the released table and how it is read from the private file.
+    """A column of the released table and the way it is read from the private file.
 
     Attributes
     ----------
@@ -282,7 +282,7 @@ class Column:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The columns of the file that it is read from."""
+        """Return the columns of the file that it is read from."""
         if self.counts is not None:
             return ()
         return (self.source,) if self.minus is None else (self.source, self.minus)
@@ -290,7 +290,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns, in the order in which they are released; with members, those of the wide record, and `linked`."""
+    """All columns, in the order of release; with members, those of the wide record, and `linked`."""
 
     columns: tuple[Column, ...]
     linked: Linked | None = None
@@ -313,7 +313,7 @@ class Schema:
 
     @cached_property
     def counted(self) -> tuple[MarksCounted, ...]:
-        """The columns that count marks in a row, on atomic bins."""
+        """Return the columns that count indicators in a row, on atomic bins."""
         place_of = {name: index for index, name in enumerate(self.names)}
         return tuple(
             MarksCounted(
@@ -467,8 +467,8 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
 
 @dataclass(frozen=True, kw_only=True)
 class OwnValue:
-    """The own value of a row in one column, clipped to limits, less a centre. A row without a value counts as the centre, or as
-    the limit next to it.
+    """The own value of a row in one column, clipped to limits, minus a centre. A row without a value counts as the centre, or
+    as the limit nearest to it.
 
     In a released table the number that stands for a row's bin takes its place.
     """
@@ -479,12 +479,12 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return (n,) what values, or the numbers of bins, add; NaN stands for no value."""
+        """Return (n,) the amounts that values, or representative values, add; NaN means no value."""
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the most that it can be."""
+        """Return the smallest and the largest value."""
         return self.low - self.centre, self.high - self.centre
 
     @property
@@ -498,7 +498,7 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table: what a reader has of it, and all that a criterion's words, sensitivity and bounds rest on.
+    """A column of a released table, as readers have it. A criterion's words, sensitivity and bounds depend on it alone.
 
     Attributes
     ----------
@@ -562,5 +562,7 @@ class PublishedColumn:
 
     @property
     def value_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """(n_present,) the lowest and the highest value that a row of each bin can have; of categories their numbers."""
+        """Return (n_present,) the lowest and the highest value that a row of each bin can have; for categories their
+        numbers.
+        """
         return value_limits(self.kind, self.numbers[: self.present], self.lower, self.upper, self.bounds)

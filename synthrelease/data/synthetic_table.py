@@ -18,8 +18,7 @@ RARE = 400
 
 
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -> np.ndarray:
-    """Return an order of cells in which those of a rare bin stand together: by the rarest bin that each is in, then by their
-    bins.
+    """Return an order of cells in which the cells of a rare bin are adjacent: by the rarest bin of each, then by their bins.
 
     Were cells of two bins to alternate, every second place would be one of them: sampling at equal distances could take all of
     one bin and none of the other.

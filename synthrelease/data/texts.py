@@ -57,8 +57,9 @@ def bare(text: str) -> str:
 
 
 def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return those of these different texts that look the same: letters composed or not, hidden characters, spaces at
-    the ends."""
+    """Return those of these different texts that look the same: letters composed or not, hidden characters, spaces at the
+    ends.
+    """
     groups = defaultdict[str, list[str]](list)
     for text in texts:
         groups[bare(text)].append(text)
@@ -83,7 +84,7 @@ _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 
 
 def is_executable(text: str) -> bool:
-    """Return whether a spreadsheet might take the text, or a part of it that it takes for a cell, for a formula."""
+    """Return whether a spreadsheet might read the text, or a part it takes for a cell, as a formula."""
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
         return True  # some take these for the start of a formula
@@ -100,7 +101,7 @@ _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a word that the shell hands on as it is: PowerShell on Windows, a POSIX shell elsewhere."""
+    """Return a word that the shell passes on unchanged: PowerShell on Windows, a POSIX shell elsewhere."""
     text = str(word)
     if powershell:
         return text if _PLAIN.fullmatch(text) else "'" + _QUOTES.sub(r"\1\1", text) + "'"
@@ -108,13 +109,13 @@ def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
 
 
 def quoted_path(path: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a path that the shell hands on as it is, and that no command takes for an option."""
+    """Return a path that the shell passes on unchanged, and that no command takes for an option."""
     text = str(path)
     return quoted(f".{os.sep}{text}" if text.startswith("-") else text, powershell=powershell)
 
 
 def program(*, powershell: bool = os.name == "nt") -> str:
-    """Return what starts this program once more, from the same folder."""
+    """Return the command that starts this program again, from the same folder."""
     started = Path(sys.argv[0])
     if started.parts[-2:] == ("synthrelease", "__main__.py"):
         words = [sys.executable, "-m", "synthrelease"]

@@ -73,7 +73,7 @@ class Margin:
         )
 
     def on(self, transformation: Transformation) -> Margin:
-        """Return the same margin on the bins of a transformation, each of which lies in one group of every column."""
+        """Return the same margin on the bins of a transformation, each of which is in one group of every column."""
         into = []
         for column, groups in zip(self.columns, self.into, strict=True):
             of_bin = np.zeros(len(transformation.binning(column)), dtype=np.int64)
@@ -102,7 +102,7 @@ class Margin:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """What a released table is weighted to, and within which limits. Everything here is public.
+    """The totals that a released table is weighted to, and the limits of the weights. Everything here is public.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Disagreement:
 
 
 def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreement]:
-    """For each pair of margins the largest difference in what both say, if it is above the tolerance.
+    """Return, for each pair of margins, the largest difference between their statements, if it is above the tolerance.
 
     Both say something about all combinations of the columns that they share, in the finest groups that are made up of whole
     groups of either; without a shared column, about the number of all persons.
@@ -162,7 +162,7 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """Return what two margins say about the columns that they share, on common groups, and the labels of these."""
+    """Return the totals of two margins on their shared columns, in common groups, and the labels of these."""
     tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
     for axis, column in enumerate(shared):
@@ -186,7 +186,7 @@ def _first_bins(into: Sequence[int]) -> list[int]:
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the (n_bins,) finest grouping of which each group is made up of whole groups of both."""
+    """Return the (n_bins,) finest grouping whose groups are unions of whole groups of both."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -217,7 +217,7 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """The weights of a table and what raking came to.
+    """The weights of a table and the results of raking.
 
     Attributes
     ----------
@@ -309,8 +309,7 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """Return (n_kinds,) weights of the kinds of rows, and the number of cycles. What is in a cell with a total of 0
-    weighs 0."""
+    """Return (n_kinds,) weights of the kinds of rows, and the number of cycles. A cell with a total of 0 has weight 0."""
     totals = [margin.table.ravel() for margin in margins]
     counted = np.all([aims[cell] > 0 for cell, aims in zip(cells, totals, strict=True)], axis=0)
     raw = begin * (margins[0].total / math.fsum(rows * begin))
@@ -339,7 +338,7 @@ def _rake(
 
 
 def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarray], margins: Sequence[Margin]) -> list[float]:
-    """Return, for each margin, the largest difference between a weighted count and its total, as a share of it."""
+    """Return, for each margin, the largest difference between a weighted count and its total, as a share of the total."""
     deviations = []
     for cell, margin in zip(cells, margins, strict=True):
         totals = margin.table.ravel()
@@ -386,7 +385,7 @@ def _with_enough_rows(
 
 
 def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
-    """Return the lower of the two groups to join: the group with the one beside it that has fewer rows."""
+    """Return the lower of the two groups to merge: the group and its neighbour with fewer rows."""
     sizes = rows.sum(axis=tuple(other for other in range(rows.ndim) if other != axis))
     if group == 0:
         return 0

@@ -51,7 +51,7 @@ class PrivatePieces:
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the pieces with new meters: each gets the charges that read it."""
+        """Return the pieces with new meters, each with the charges that read it."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
@@ -146,7 +146,7 @@ def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) 
 
 
 def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """Return (n_bins,) for each released bin an atomic bin in it."""
+    """Return (n_bins,) an atomic bin in each released bin."""
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
         raise InputError(f"{prior}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
@@ -162,7 +162,7 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return (n_atoms,) which atomic bins have values of a released bin; none where it has a category that there is no more."""
+    """Return (n_atoms,) which atomic bins have values of a released bin; none where it has a category that no longer exists."""
     atoms = column.atoms
     if bin_number == old.missing:
         return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
@@ -247,7 +247,7 @@ def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) 
 
 @one_thread
 def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Counts] | None = None) -> Prepared:
-    """Return what the criteria fit, and the generators measure, once before the loop.
+    """Return the results that criteria fit and generators measure once, before the loop.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 def generate(
     spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
-    """Return the candidate of a configuration, and the private table on its bins with what is left of the round's charges.
+    """Return the candidate of a configuration, and the private table on its bins with the remaining charges of the round.
 
     The candidate has as many rows as the table, so that criteria compare tables of the same size. With pieces: as the piece
     that criteria ask, which is the table that is returned.
@@ -314,7 +314,7 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 
 
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
-    """Return the verdict on a candidate: what is left of a round once there is one.
+    """Return the verdict on a candidate: the second part of a round.
 
     Under a joint test a candidate that fails a public score is rejected before anything private is asked about it: that, and
     the time it saves, are functions of the candidate and of shared measurements alone.
@@ -352,7 +352,7 @@ def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable)
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """Return the figures of the accepted candidate. Those that a joint test accepted get their noise here, and count as passed.
+    """Return the figures of the accepted candidate. Figures accepted by a joint test get their noise here, and count as passed.
 
     Privacy
     -------

@@ -135,7 +135,7 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """Check what a dry run took: what the process holds with its libraries, and the growth of an attempt per process.
+    """Check the memory of a dry run: what the process holds with its libraries, and the growth of an attempt per process.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class DryRun:
 
 
 class MadeUp(PrivateCounts):
-    """Made-up counts behind the meter of private ones. A failure inside a mechanism is raised as it is."""
+    """Made-up counts behind the meter of private ones. A failure inside a mechanism is raised unchanged."""
 
     def __init__(self, counts: Counts, meter: Meter):
         super().__init__(counts, meter)
@@ -140,7 +140,9 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """Make one attempt. Where the noise leaves no candidate, the made-up table stands in for it, so that criteria are asked."""
+    """Make one attempt. Where the noise leaves no candidate, the made-up table stands in for it, so that criteria are
+    computed.
+    """
     private = _behind_doors(spec, table, ())
     try:
         merged, candidate = generate(spec, configuration, private, prepared)
@@ -166,14 +168,14 @@ def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -
 
 
 def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
-    """Return the rows that the generator is fitted to, and those that criteria ask; one table where these are the same."""
+    """Return the rows for the generator, and those for the criteria; one table where these are the same."""
     if spec.options.partition is None:
         return (table,)
     return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
-    """Run a part of the dry run; an error in it becomes one that says where, and what was tried."""
+    """Run a part of the dry run; an error in it becomes an error that names the part and the settings tried."""
     tried = "what is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
     try:
         return part()
@@ -192,7 +194,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 
 def _described(configuration: Configuration) -> str:
-    """Return the configuration with the bins of those columns that have a choice: a long table would hide the rest."""
+    """Return the configuration with the bins of those columns that have alternatives; a long table would hide the rest."""
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

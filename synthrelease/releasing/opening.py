@@ -81,7 +81,7 @@ class _GoesOn(Exception):
 
 
 def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
-    """Return whether a row follows the header; None where it is not known.
+    """Return whether a row follows the header; None where it is unknown.
 
     Raises
     ------
@@ -136,15 +136,13 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """Yield the line, for a reader that is stopped where it asks for another one."""
+    """Yield the line, for a reader that is stopped when it requests another one."""
     yield line
     raise _GoesOn
 
 
 def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
-    """Return the first line that is not blank, in the encoding that `text_of` takes, and the bytes behind it as far as they
-    came.
-    """
+    """Return the first line that is not blank, in the encoding that `text_of` takes, and the bytes read behind it."""
     data, ended = b"", False
     while True:
         block = opened.read(_BLOCK)
@@ -169,7 +167,7 @@ _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", "
 def check_opens(
     source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, rows_are_public: bool = True
 ) -> None:
-    """Load what opening the table takes, and look at what it is: its format, its columns, whether it ends.
+    """Load the libraries that opening the table needs, and check its format, its columns, and whether it is complete.
 
     Parameters
     ----------
@@ -227,7 +225,7 @@ def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """The declared properties of a table: the columns, of some formats their types, and whether it has a row."""
+    """The declared properties of a table: the columns, for some formats their types, and whether it has a row."""
 
     names: list[str]
     types: Mapping[str, Any] = field(default_factory=dict)
@@ -249,7 +247,7 @@ def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) 
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
-    """Return the columns of a table that tells them, in order; None for CSV.
+    """Return the columns of a table whose format names them, in order; None for CSV.
 
     Raises
     ------
@@ -273,7 +271,7 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """Return what a file says of its table; None for CSV, which says nothing.
+    """Return a file's declaration of its table; None for CSV, which has none.
 
     Raises InputError for a file that is cut or damaged.
     """
@@ -309,7 +307,7 @@ def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
 
 
 def _types_of_duckdb(names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the Arrow types of columns of which DuckDB's type decides something before the charge."""
+    """Return the Arrow types of columns whose DuckDB type decides something before the charge."""
     import pyarrow as pa
 
     arrow_types = {
@@ -328,7 +326,7 @@ def _of_database(
     unopened: str,
     types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
 ) -> DeclaredTable:
-    """Return what a table is, by a database that is stopped where it does not answer."""
+    """Return the description of a table from a database that is stopped where it does not answer."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as table:
@@ -338,7 +336,7 @@ def _of_database(
 
 
 def _asked(table: OpenTable) -> bool | None:
-    """Return whether a stored table has a row. A view is not asked: what it computes from rows may fail, or take for ever."""
+    """Return whether a stored table has a row. A view is not queried: its computation may fail, or take forever."""
     if table.has_row is None:
         return None
     try:
@@ -348,7 +346,7 @@ def _asked(table: OpenTable) -> bool | None:
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """Yield the files that are read, each with the columns of the schema that are read from it, and others."""
+    """Yield the files to read, each with the columns of the schema to read from it, and others."""
     linked = schema.linked
     if linked is None:
         yield source, schema, []

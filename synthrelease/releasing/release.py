@@ -124,7 +124,9 @@ def split_register(
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSplit:
-    """Where a split is noted: a ledger, with what is expected of it, and the file of the key (LEDGER.key when None)."""
+    """The place where a split is recorded: a ledger, with its expected state, and the file of the key (LEDGER.key when
+    None).
+    """
 
     ledger: Path | None
     key: Path | None = None
@@ -133,7 +135,7 @@ class KnownSplit:
 
 
 def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | None:
-    """Return what tells the rows of the piece that a release reads; None where it reads all rows.
+    """Return what identifies the rows of the piece that a release reads; None where it reads all rows.
 
     The private file is not read for this. Record numbers are public, and whether they can be read may depend on any value of a
     row (an open quote): they are compared after the charge, when the rows are counted (`record_numbers.count_piece`).
@@ -321,8 +323,8 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether the whole file, of which a piece or some rows of each person are read, is a public table. The others are
-    looked at for this alone.
+    """Return whether the whole file, of which a piece or some rows of each person are read, is a public table. The other rows
+    are read for this check alone.
 
     Only equality has a consequence (`enclave.ingest.check_not_public`): a register that does not fit the specification is no
     public table, which did.

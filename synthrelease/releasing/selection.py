@@ -81,7 +81,7 @@ def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """Return those that are loaded when so many modules are."""
+    """Return the libraries loaded when so many modules are."""
     from threadpoolctl import ThreadpoolController  # here, because `plan` needs none of it
 
     return ThreadpoolController()
@@ -121,7 +121,7 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes that are started in this block never see Ctrl-C. Nor does this one, for the tenth of a second it takes."""
+    """Start processes in this block that ignore Ctrl-C. This process ignores it too, for the tenth of a second it takes."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what happens to signals
         return
@@ -145,7 +145,7 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round: a value only if it is accepted, type and place of an error only when broken."""
+    """The result of a round: a value only if it is accepted, the type and place of an error only if it failed."""
 
     verdict: Verdict
     value: T | None
@@ -188,7 +188,7 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return what is asked once after every rejected round: whether the coin says "nothing", or it was the last of K rounds.
+    """Return the function called once after every rejected round: whether the coin ends the search, or K rounds have been run.
 
     K is hidden, and drawn before the first round.
     """

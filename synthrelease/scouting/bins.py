@@ -41,11 +41,11 @@ class ScoutedBins:
 
     @property
     def n_bins(self) -> int:
-        """How many bins hold values: of codes with the one of all others."""
+        """Return the number of bins of values: for codes, with the bin of all other codes."""
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return (n_atoms,) the bin of each finest bin; what is no number is with the gaps."""
+        """Return (n_atoms,) the bin of each finest bin; texts that are no number are with the gaps."""
         column = self.column
         if column.kind == "number":
             places = column.groups(self.edges[:-1])

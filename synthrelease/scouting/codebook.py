@@ -55,7 +55,7 @@ MISSING_WORDS = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookEntry:
-    """What is said about one column.
+    """The codebook's information about one column.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class CodebookEntry:
     whole: bool = False
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """Return this entry, and what `second` says where this one says nothing."""
+        """Return this entry, with the missing parts filled from `second`."""
         return CodebookEntry(
             description=self.description or second.description,
             labels=self.labels or second.labels,
@@ -92,7 +92,7 @@ class CodebookEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook:
-    """What a codebook says: an entry for each column that it names, and of a file of fixed width where the columns stand.
+    """The contents of a codebook: an entry for each column it names, and the positions of columns in a file of fixed width.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def read_codebook(path: str | Path) -> Codebook:
 
 
 class _UnreadableCodebook(Exception):
-    """What was expected and found."""
+    """The expected and the found content of a codebook."""
 
 
 def _of_ddi(text: str) -> Codebook:
@@ -336,7 +336,7 @@ def _line(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnNotes:
-    """What a file says about one column.
+    """The file's information about one column.
 
     Attributes
     ----------

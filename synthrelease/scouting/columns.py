@@ -87,7 +87,7 @@ class ScoutedColumn:
 
     @property
     def queries(self) -> int:
-        """How many tables are measured of it."""
+        """Return the number of tables measured for the column."""
         return 2 if self.kind == "number" else 1
 
     @cached_property
@@ -117,12 +117,14 @@ class ScoutedColumn:
         return tuple(edges)
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return (n_atoms + 2,) the cell of each atom on these edges; then that of texts that are no number, and of gaps."""
+        """Return (n_atoms + 2,) the cell of each atom on these edges; then the cell of texts that are no number, and the
+        cell of gaps.
+        """
         places = np.searchsorted(np.array(edges, dtype=float), np.array(self._floats), side="right") - 1
         return np.append(places, [len(edges), len(edges) + 1])
 
     def column(self, found: Sequence[str] = ()) -> Column:
-        """Return how the column is read: its finest bins, then one of what is not listed or no number, then one of gaps.
+        """Return how the column is read: its finest bins, then one for unlisted texts or no number, then one for gaps.
 
         Parameters
         ----------
@@ -217,7 +219,7 @@ def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell
 def scouted_columns(
     entries: Mapping[str, CodebookEntry], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()
 ) -> tuple[ScoutedColumn, ...]:
-    """Return what a scout asks, from the entries of a codebook.
+    """Return the columns a scout measures, from the entries of a codebook.
 
     Raises
     ------
@@ -263,5 +265,5 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
 
 
 def schema_of(columns: Sequence[ScoutedColumn], found: Mapping[str, Sequence[str]]) -> Schema:
-    """Return the shape of the private file at the finest bins; `found` are the categories of columns of texts."""
+    """Return the schema of the private file at the finest bins; `found` are the categories of columns of texts."""
     return Schema(columns=tuple(column.column(found.get(column.name, ())) for column in columns))

@@ -22,7 +22,7 @@ Count = int
 
 
 class ScoutedPart(Part):
-    """A column: what the codebook says of it, and its noisy counts.
+    """A column: its codebook entry, and its noisy counts.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class ScoutedPart(Part):
 
     @cached_property
     def column(self) -> ScoutedColumn:
-        """What was asked."""
+        """Return the column as the scout measured it."""
         return ScoutedColumn(
             name=self.name,
             kind=self.kind,
@@ -60,7 +60,7 @@ class ScoutedPart(Part):
 
     @property
     def gaps(self) -> int:
-        """The noisy number of rows without a value; of a number those with a text that is no number are with them."""
+        """Return the noisy number of rows without a value; for a number, with the rows whose text is no number."""
         return sum(self.second[-2:]) if self.kind == "number" else self.counts[""]
 
 
@@ -168,7 +168,7 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
 
 
 def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
-    """Yield all noisy counts of single columns: column, value, count, and how many noises it has.
+    """Yield all noisy counts of single columns: column, value, count, and the number of noises in the count.
 
     Of numbers those of the second look.
     """

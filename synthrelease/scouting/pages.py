@@ -29,8 +29,9 @@ def pages(document: ScoutDocument) -> dict[str, bytes]:
 
 
 def _answers(document: ScoutDocument) -> dict[str, Any]:
-    """Return what ask.html computes from: the cells of each column with their noisy counts; None for the other texts of a
-    column without a list, which are all rows without the published ones."""
+    """Return the data of ask.html: the cells of each column with their noisy counts; None for the other texts of a column
+    without a list, which are all rows without the published ones.
+    """
     lines, columns = list(lines_of(document)), []
     for part in document.columns:
         cells: list[dict[str, Any]] = [

@@ -63,7 +63,7 @@ OPENED = "Nothing was published. The cost of the scout counts as spent, because 
 
 @dataclass(frozen=True, kw_only=True)
 class Scouting:
-    """What a scout is asked for, all of it public.
+    """The settings of a scout, all of them public.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Scouting:
 
     @classmethod
     def of(cls, request: ScoutRequest) -> Scouting:
-        """Return what a request asks for.
+        """Return the settings of a request.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Scouting:
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
     def in_words(self) -> str:
-        """Return what the scout asks and costs."""
+        """Return what the scout measures and costs, in words."""
         return (
             f"{len(self.columns)} columns, {queries(self.columns)} noisy tables. The scout costs epsilon "
             f"{decimal_text(self.cap.alone)}; scout and release together {decimal_text(self.cap.epsilon)}, delta "
@@ -219,8 +219,9 @@ def check_noise(scouting: Scouting) -> None:
 
 
 def check_persons(scouting: Scouting) -> None:
-    """Raise InputError for texts without a list where a key tells the rows of a person. Which row of a person is the first one
-    is known when all were read; until then the texts of all rows are counted, and one person would move many counts."""
+    """Raise InputError for texts without a list where a key identifies the rows of a person. A person's first row is known
+    only when all rows are read; until then all rows' texts are counted, and one person would move many counts.
+    """
     texts = [column.name for column in scouting.columns if column.kind == "texts"]
     if scouting.unit.key is not None and texts:
         raise InputError(

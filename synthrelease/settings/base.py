@@ -33,7 +33,7 @@ _FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
-    """Return a check for the type of a field: a value for which it does not hold is shown beside what was expected."""
+    """Return a check for the type of a field: a value that fails it is shown beside the expected one."""
 
     def check(value: Any) -> Any:
         if not holds(value):
@@ -51,7 +51,7 @@ Reason = Annotated[Line, Field(max_length=500)]
 
 @dataclass(frozen=True)
 class NamesColumns:
-    """Says of the type of a field that it names columns of the release, and what becomes of it where one is left out.
+    """The type of a field that names columns of the release, with the treatment of a column that is left out.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class SpecTable(BaseModel):
         return value
 
     def contradictions(self) -> Iterator[str | Unexpected]:
-        """Yield what in the table does not fit together: a sentence, or what was expected. The first one is said."""
+        """Yield what in the table does not fit together: a sentence, or the expected value. The first one is reported."""
         yield from ()
 
     @model_validator(mode="after")
@@ -114,13 +114,13 @@ class AgreedTable(SpecTable):
 
     @property
     def words(self) -> str:
-        """A sentence."""
+        """Return the mistake as a sentence."""
         return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in one table that only shows against the schema: the field, what was expected and found."""
+    """A mistake in one table that only shows against the schema: the field, with expected and found."""
 
     field: str
     expected: str
@@ -129,7 +129,7 @@ class Mistake:
 
 
 def unknown(field: str, what: str, names: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:
-    """Yield a mistake for each name that is none of those that are known, with the one that may be meant."""
+    """Yield a mistake for each unknown name, with the known name that may be meant."""
     for name in names:
         if name not in known:
             yield Mistake(field, f"{what} ({listing(known)})", repr(name), closest(name, known))
@@ -154,5 +154,5 @@ class ReleasedPrior(SpecTable):
 
     @property
     def name(self) -> str:
-        """What it is called among the public tables."""
+        """Return its name among the public tables."""
         return f"{RELEASED}{self.release}"

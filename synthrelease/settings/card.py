@@ -276,7 +276,7 @@ def is_email(contact: str) -> bool:
 
 
 def gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
-    """Yield TOML paths of what a complete card would have and this one has not, for a warning before a release.
+    """Yield TOML paths of the texts that a complete card would have and this one lacks, for a warning before a release.
 
     Parameters
     ----------

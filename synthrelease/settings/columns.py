@@ -100,7 +100,7 @@ IMPUTING = {
 
 
 def _missing_rule(value: Any) -> Any:
-    """Return a rule for missing values that looks at one record alone. Others are refused with what may be done instead."""
+    """Return a rule for missing values that depends on one record alone. Others are refused with the possible alternatives."""
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
             "'bin', 'drop' or 'error': gaps must not be filled from other private records, because one person's values would "
@@ -375,14 +375,14 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return what a text does that is not listed: "bin", "drop" or "error"; categories have no nearest one."""
+    """Return the treatment of an unlisted text: "bin", "drop" or "error"; categories have no nearest one."""
     if unlisted_label(table) is not None:
         return "bin"
     return "drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return what alternatives call it: the code with that label, if one has it, and the label otherwise."""
+    """Return the name of unlisted texts in alternatives: the code with that label if one has it, else the label."""
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
@@ -483,7 +483,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    """Return what to do about letters in another encoding than the one that is set."""
+    """Return advice for letters in an encoding other than the configured one."""
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
     *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"

@@ -32,7 +32,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Problems:
-    """What was found so far; `file` is the configuration's own name."""
+    """The problems found so far; `file` is the configuration's own name."""
 
     def __init__(self, configuration: ConfigurationFile):
         self._configuration = configuration
@@ -43,7 +43,7 @@ class Problems:
         self.found.append(Problem(file=file or self.file, path=path, expected=expected, found=found, suggestion=suggestion))
 
     def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
-        """Add each name that is none of those that are known, with the one that may be meant."""
+        """Add each unknown name, with the known name that may be meant."""
         for mistake in unknown(path, what, names, known):
             self.add(path, mistake.expected, mistake.found, mistake.suggestion, file)
 
@@ -59,14 +59,14 @@ class Problems:
         return len(self.found) > earlier
 
     def stop(self) -> None:
-        """Raise SpecError when anything was found."""
+        """Raise SpecError when there is any problem."""
         if self.found:
             raise SpecError(located(self.found, self._configuration))
 
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """Return the class that a table names; None, and a problem, when it names none."""
+        """Return the class that a table names; None, with a problem, when it names none."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -79,7 +79,7 @@ class Problems:
 
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
-    """Return the problems of a configuration, those in inherited tables under the name of the file that holds them."""
+    """Return the problems of a configuration; those in inherited tables carry the name of their own file."""
     path = str(file.path)
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == path else problem for problem in problems]
 

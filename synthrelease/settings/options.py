@@ -81,7 +81,7 @@ class ScoutTable(SpecTable):
 
     @property
     def cap(self) -> Cap:
-        """The cap. Raises Unexpected where it leaves the release nothing."""
+        """Return the cap. Raises Unexpected where it leaves nothing for the release."""
         return Cap(epsilon=self.epsilon, delta=self.delta, rho=self.rho, rare=self.rare, tests=self.tests)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -156,9 +156,7 @@ class MembersTable(SpecTable):
     rules: list[RuleTable] = Field(default=[], max_length=50)
 
     def members_with(self, missing: str) -> Linked:
-        """Return how members stand in the record of their root; `missing` is what missing values do where a column does not say
-        it.
-        """
+        """Return how members are placed in the record of their root; `missing` is the default treatment of missing values."""
         return Linked(
             key=self.key,
             size=self.size,
@@ -294,7 +292,7 @@ class SeriesTable(SpecTable):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Which release of which plan it is: all that a plan over years has."""
+        """Return which release of which plan it is: everything a plan over years fixes."""
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:

@@ -143,7 +143,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return what to expect instead of a value that nothing can be made of; empty for all others."""
+    """Return what to expect instead of a value that cannot be read; empty for all others."""
     if len(steps) > MAX_DEPTH:
         return f"at most {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -190,7 +190,7 @@ it was published, where it can be had, and who signed that it may be run."""
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationFile:
-    """The tables of a configuration file, and of the one it extends where it does not have its own."""
+    """The tables of a configuration file; those it lacks come from the file it extends."""
 
     path: Path
     tables: dict[str, Any]
@@ -214,7 +214,7 @@ def beside(file: Path, name: str) -> Path:
 
 
 def read_configuration(path: Path, content: bytes | None = None) -> ConfigurationFile:
-    """Return a configuration with what it inherits.
+    """Return a configuration with its inherited tables.
 
     `extends = "births.toml"` takes every top-level key and table that is not in this file from that one, whole; it may not
     extend a third. Of [card] it takes every text that is not in this file, but for those that speak of the other release.

@@ -99,7 +99,9 @@ class UnitTable(SpecTable):
 
     @property
     def answered(self) -> bool:
-        """Whether somebody has said how rows belong to persons, and with a key which row of a person comes first."""
+        """Return whether the configuration says how rows belong to persons, and with a key which row of a person comes
+        first.
+        """
         return self.records_per_person != NOT_ANSWERED and (self.key is None or bool(self.first_by))
 
     @property
@@ -109,7 +111,7 @@ class UnitTable(SpecTable):
 
     @property
     def records(self) -> int:
-        """The most records of a person; 1 as long as nobody has said anything else."""
+        """Return the largest number of records of a person; 1 by default."""
         return self.records_per_person if isinstance(self.records_per_person, int) else 1
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -217,17 +219,17 @@ class BundleTable(SpecTable):
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
-        """What stands in the lists of further files, by their names; without those that are empty."""
+        """Return the entries of the lists of further files by name; empty lists are omitted."""
         lists: dict[str, tuple[str, ...]] = {"formats": self.formats, "catalogues": self.catalogues}
         return {name: chosen for name, chosen in lists.items() if chosen}
 
     @property
     def stem(self) -> str:
-        """What the files of the table are called before their ending."""
+        """Return the base name of the table's files, before their ending."""
         return self.named("data")
 
     def named(self, name: str) -> str:
-        """Return what a file with rows is called."""
+        """Return the name of a file with rows."""
         return f"synthetic-{name}" if self.synthetic_names else name
 
 
@@ -333,7 +335,7 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the column that the rows gave away most, and the whole row: what a card has room for."""
+        """Return the column most exposed by the rows, and the whole row: the two a card has room for."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
@@ -472,7 +474,7 @@ class ReleaseFile(SpecTable):
 
     @property
     def linked(self) -> Linked | None:
-        """How the columns of a record are those of a root and its members; None where rows have no members."""
+        """Return how columns of a record belong to a root and its members; None where rows have no members."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:

@@ -48,7 +48,7 @@ def with_members(
 
 
 def _size(table: MembersTable) -> ColumnTable:
-    """Return the number of members of a root; of more than are released it is as many as are."""
+    """Return the number of members of a root, capped at the number that is released."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
     if table.least == table.most:  # one bin would be no column; a rule says that nobody is in the second
         numbers = [str(table.least), str(table.most + 1)]
@@ -64,7 +64,7 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """Return the column of the member at this place: of one that is not there it has the bin of missing values."""
+    """Return the column of the member at this place; an absent member has the bin of missing values."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -76,7 +76,7 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield the rule that a member has values just when it is there; they may be missing where that is a bin."""
+    """Yield the rule that a member has values exactly when it exists; they may be missing where that is a bin."""
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -86,7 +86,7 @@ def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool
 
 
 def words_of(rule: RuleTable) -> set[str]:
-    """Return the words of a rule, texts in quotes left out; with `first.` or `other.` before what is another member's."""
+    """Return the words of a rule, without texts in quotes; names after `first.` or `other.` are another member's."""
     return words_in(rule.never)
 
 
@@ -102,7 +102,7 @@ def counts(rule: RuleTable) -> bool:
 
 
 def around_counts(text: str) -> tuple[list[str], list[str]]:
-    """Return a rule cut where it counts: the pieces before, between and after, and what is counted; without its parentheses."""
+    """Return a rule split at its counts: the pieces between them, and the counted conditions without their parentheses."""
     pieces, counted, at = list[str](), list[str](), 0
     for match in NAME_OR_TEXT.finditer(text):
         if match.start() < at or not is_count(match):
@@ -159,7 +159,7 @@ def of_two(rule: RuleTable) -> bool:
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """Yield a rule for every two members, in both orders; where the first one is named, it is not about that one."""
+    """Yield a rule for every two members, in both orders; where the first one is named, the rule skips that one."""
     distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
@@ -174,7 +174,7 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
 
 
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
-    """Return a rule for a member, of the one at this place, and another one. It says nothing of a slot without a member.
+    """Return a rule for the member at this place, and another one. It says nothing about a slot without a member.
 
     What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
     true, a root, the first member, or that a value is missing, the number of members comes before it.
@@ -195,7 +195,9 @@ AREAS_WHY = "An area lies in one area of the level above."
 def with_levels(
     table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the record with a column for each level, before that of the smallest areas, and the rules that tie them to it."""
+    """Return the record with a column for each level, before the column of the smallest areas, and the rules that connect
+    them.
+    """
     wide: dict[str, ColumnTable] = {}
     for name, column in columns.items():
         if name == table.column:
@@ -208,7 +210,7 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level: what the file has as the code of an area counts as the group that the codelist gives it."""
+    """Return the column of a level: the file's code of an area counts as the group that the codelist gives it."""
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",
@@ -220,7 +222,7 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level: every smallest area lies in one of them."""
+    """Yield a rule for each area of a level: every smallest area is in one of them."""
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -261,7 +263,7 @@ class NumberColumn(ColumnTable):
 def with_numbers_of_marks(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the record with the number of marks of each group, behind all other columns, and a rule for each that says so."""
+    """Return the record with the number of indicators of each group, behind all other columns, and a rule for each number."""
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}

@@ -49,7 +49,7 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
 
 
 def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
-    """Return rows of a batch of a Parquet file, so that it has at most so many rows, and bytes as far as the file tells."""
+    """Return the rows per batch of a Parquet file, limited in rows, and in bytes where the file states them."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
     return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
@@ -60,7 +60,7 @@ def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """A file of a statistical package: how it is read, what its dates count, and which letters mark missing values.
+    """A file of a statistical package: how to read it, the unit of its dates, and the letters that mark missing values.
 
     Attributes
     ----------
@@ -131,12 +131,12 @@ class Kind(Enum):
 
 
 def first_line(start: bytes) -> bytes:
-    """Return the bytes before the first line end, of which none is a row's."""
+    """Return the bytes before the first line end; none of them belongs to a row."""
     return re.split(rb"[\r\n]", start, maxsplit=1)[0]
 
 
 def holds_controls(text: bytes) -> bool:
-    """Return whether it holds a control character other than a tab or a line end."""
+    """Return whether a text has a control character other than a tab or a line end."""
     return not _CONTROLS.isdisjoint(text)
 
 

@@ -45,7 +45,7 @@ Told = Callable[[Callable[[], object]], None]
 
 
 class Stop:
-    """Whether reading is to stop, and how a library is told."""
+    """A flag that reading should stop, and the way to tell a library."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()

@@ -52,7 +52,7 @@ def _plain(text: str) -> str:
 
 
 def is_unknown_connection(text: str | Path) -> bool:
-    """Return whether the text looks like a connection string and names nothing that is there."""
+    """Return whether the text looks like a connection string and names no existing file."""
     return may_hold_secret(str(text)) and not _is_there(text)
 
 
@@ -64,7 +64,7 @@ def _is_there(text: str | Path) -> bool:
 
 
 def checked_path(path: str | Path) -> Path:
-    """Return the path. Raises InputError, which does not quote it, for what looks like a connection string."""
+    """Return the path. Raises InputError for a text that looks like a connection string, without quoting it."""
     if is_unknown_connection(path):
         raise InputError(f"expected a path, found {UNKNOWN_FORM}")
     return Path(path)
@@ -85,7 +85,7 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
 
 def _as_printed(letter: str) -> str:
-    """Return a pattern of a letter as it stands in messages, where some are escaped."""
+    """Return a pattern of a letter as it appears in messages, where some are escaped."""
     if not letter.isprintable():
         return ".{1,10}?"
     return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

@@ -78,7 +78,7 @@ def fitting(pattern: Path) -> list[Path]:
 
 
 def pattern_files(pattern: Path) -> list[Path]:
-    """Return the files whose paths fit a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of
+    """Return the files whose paths match a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of
     them.
     """
     return _tables("a pattern that fits", lambda: fitting(pattern))
@@ -109,12 +109,12 @@ def _is_table(path: Path) -> bool:
 
 
 def which_file(number: int, n_files: int) -> str:
-    """Return where something was found, without a name."""
+    """Return the position of a file among several, without a name."""
     return f"This was found in file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: Path) -> State:
-    """Return what tells that a file was written. Raises InputError for one that is gone."""
+    """Return the state of a file: it changes when the file is written. Raises InputError for a deleted one."""
     try:
         status = file.stat()
     except OSError:
@@ -150,7 +150,7 @@ _SECRET_IN_ADDRESS = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|ui
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A table, and how to get to it.
+    """A table and the way to reach it.
 
     Attributes
     ----------
@@ -205,11 +205,13 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """Whether a URI names it that is no file's."""
+        """Return whether a URI names the table, and not a file."""
         return self.path is None
 
     def is_there(self) -> bool:
-        """Return whether there is a file or folder, or one that a pattern fits; always true for a URI, which is not asked."""
+        """Return whether a file or folder, or one that matches a pattern, exists; always true for a URI, which is not
+        opened.
+        """
         try:
             if self.path is None or self.path.is_file() or self.path.is_dir():
                 return True
@@ -218,7 +220,7 @@ class Source:
             return False
 
     def holds_files(self) -> bool:
-        """Return whether it is no single file but a folder, a pattern or an object store, which hold pieces of a table."""
+        """Return whether it is a folder, a pattern or an object store with several pieces of a table, and not a single file."""
         if self.path is None:
             return not self.is_database
         try:
@@ -241,7 +243,7 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return this table by itself, and that of its members where it is another one."""
+        """Return this table by itself, and the table of its members where that is another one."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:

@@ -50,7 +50,7 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
 
 
 def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> None:
-    """Raise InputError when a column of this Arrow type holds no number, or no date where `dates` are asked for."""
+    """Raise InputError when a column of this Arrow type holds no number, or no date where `dates` are requested."""
     from pyarrow import types
 
     values = kind.value_type if types.is_dictionary(kind) else kind
@@ -111,7 +111,7 @@ def quoted(*names: str) -> str:
 
 
 def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """Return (schema, name) of the table that was asked for, by `name` or `schema.name`; the only one where none was.
+    """Return (schema, name) of the requested table, by `name` or `schema.name`; without a request the only one.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def engine_of(uri: str) -> Any:
 
 
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
-    """Return (schema, name) of the tables and views of the default schema, and the one that was asked for in another."""
+    """Return (schema, name) of the tables and views of the default schema, and the requested one in another."""
     schema, _, name = (asked or "").rpartition(".")
     if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):
         return [(schema, name)]
