@@ -304,7 +304,7 @@ def counted(tables: NoisyTables, question: Question, names: Iterable[str], value
             return Counted(asked=question, columns=cells.columns, counts=cells.counts & is_member & (low <= high))
     columns_named = " and ".join(map(repr, sorted(needed)))
     raise InputError(
-        f"{question.text!r}: expected a published noisy table that tells which members are there, with {columns_named} and "
+        f"{question.text!r}: expected a published noisy table that shows which members exist, with {columns_named} and "
         f"{linked.size!r}; found none."
     )
 

@@ -298,7 +298,7 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
     advice = " Limits between bins near it: " + " and ".join(f"{edge:.15g}" for edge in near) + "." if near else ""
     raise InputError(
         f"{text!r}: expected limits between the released bins of {column.name!r}, found '{part.column} {part.operator} "
-        f"{part.value:.15g}', which cuts {listing(cuts)}: the released table does not tell the values in it apart. "
+        f"{part.value:.15g}', which cuts {listing(cuts)}: the released table does not distinguish the values in it. "
         f"The bins are {listing(column.labels, 40)}.{advice}"
     )
 

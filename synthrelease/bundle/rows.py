@@ -86,8 +86,8 @@ class ConditionalRows:
         sentences = [
             f"{self.table.counts.total:,} rows with {self.condition}, drawn from "
             f"{so_many(self.n_tables, 'published noisy table')}. They cost no epsilon.",
-            f"In the file, {about}{low:,} to {high:,} (95% interval) meet the condition. More synthetic rows than that tell no "
-            "more about them.",
+            f"In the file, {about}{low:,} to {high:,} (95% interval) meet the condition. More synthetic rows than that add no "
+            "information.",
             f"Measured together with the condition: {listing(self.measured, 40)}."
             if self.measured
             else "No other column was measured together with the condition.",

@@ -254,5 +254,5 @@ def numbers(config: Config, public: From, members: Beside | None = None, table: 
     for name, means in filled.added.items():
         screen.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}")
     gone = f" {so_many(filled.removed, 'number')} of bins that are gone went." if filled.removed else ""
-    wrote = f"Wrote {filled.path}." if filled.added or filled.removed else "Every bin has its number already."
+    wrote = f"Wrote {filled.path}." if filled.added or filled.removed else "Every bin already has a representative value."
     screen.print(f"{wrote}{gone}")

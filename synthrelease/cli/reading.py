@@ -188,7 +188,7 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
         f"{sum(loss.exceeded for loss in faulty)} of {len(faulty)} known faults are above it."
     )
     if not installed():
-        screen.print('MST and AIM were not looked at: their library is not installed (it comes with the extra "smartnoise").')
+        screen.print('MST and AIM were not checked: their library is not installed (it comes with the extra "smartnoise").')
 
 
 def bound(

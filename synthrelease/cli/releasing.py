@@ -137,8 +137,8 @@ def split(
     statement, key_file = split_register(file, config, Source.of(data, table), key, expect_head, trust)
     pieces = statement.split.pieces if statement.split else 0
     screen.print(
-        f"Split into {pieces} pieces. The secret key is in {key_file!s}: it stays in the enclave, "
-        "with a backup; who has it can tell the piece of every record number."
+        f"Split into {pieces} pieces. The secret key is in {key_file!s}: keep it in the enclave, "
+        "with a backup. Anybody who has it can compute the piece of every record number."
     )
     screen.print(f"For your logbook: {statement.logbook_line()}")
 
@@ -310,7 +310,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             warn_of_gaps(spec)
             if not request.nobodys:
                 err.print(
-                    "No row of the private file is looked at before the charge: `synthrelease check CONFIG --data DATA` tells "
+                    "No row of the private file is read before the charge. `synthrelease check CONFIG --data DATA` checks "
                     "whether the file fits, and spends nothing."
                 )
 

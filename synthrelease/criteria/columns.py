@@ -122,7 +122,7 @@ WIDE, LARGEST_WHEN_WIDE = 8, 3
 ALL_COLUMNS = "all columns"
 
 
-OF_BINS = 'values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values'
+OF_BINS = 'values = "bins" beside it: noisy tables have the number of rows in a bin, and not the own values of rows'
 """What a criterion that measurements answer is expected to have."""
 
 

@@ -332,7 +332,9 @@ def check_range(ends: tuple[float, float]) -> None:
     width = highest - lowest
     step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
     if not mean_error(lowest, highest) <= step / 4:
-        raise ValueError("range must have a width that floating-point numbers can tell the means of: neither tiny nor infinite")
+        raise ValueError(
+            "range must have a width at which floating-point numbers can distinguish means: neither tiny nor infinite"
+        )
 
 
 def middle(lowest: float, highest: float) -> float:

@@ -265,7 +265,7 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
     """Raise ValueError for a range of another column, or one without a lowest and a highest value."""
     for name, (lowest, highest) in ranges.items():
         if name not in columns:
-            raise ValueError(f"ranges are of {listing(columns)}, and {name!r} is none of these")
+            raise ValueError(f"ranges are for {listing(columns)}; {name!r} is another column")
         if not lowest < highest:
             raise ValueError(f"the range of {name!r} must be [lowest, highest] with lowest < highest")
 

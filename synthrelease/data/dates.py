@@ -53,7 +53,7 @@ class DateFormat:
         directives = _DIRECTIVE.findall(self.text)
         names = ["m" if name == "b" else name for name in directives]
         if unknown := [name for name in directives if name not in _DIGITS]:
-            reason = " (two digits do not tell the century)" if unknown[0] == "y" else ""
+            reason = " (two digits do not determine the century)" if unknown[0] == "y" else ""
             raise Unexpected("a date format of %Y, %m (or %b) and %d" + reason, repr(self.text))
         if "Y" not in names or ("d" in names and "m" not in names) or len(set(names)) < len(names):
             raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))

@@ -394,7 +394,7 @@ class RareBinsGenerator(MarginalsGenerator):
     def contradictions(self) -> Iterator[str | Unexpected]:
         yield from super().contradictions()
         if self.pairs is not None and self.rare_bins is not None:
-            yield "agreements of pairs are of all rows, and those of rare bins are in no table"
+            yield "agreements of pairs count all rows, and the rows of rare bins are in no table"
 
     @property
     def leaves_out(self) -> str:

@@ -405,8 +405,8 @@ def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
 def restore(ledger: Path) -> str:
     """Return advice for a ledger that is incomplete or not the newest."""
     return (
-        f"Restore the newest copy of it together with {head_path(ledger).name}; where there is none, open a new ledger whose "
-        "limit is what the steward's logbook leaves of the old one"
+        f"Restore its newest copy together with {head_path(ledger).name}. Without a copy, open a new ledger whose "
+        "limit is the old limit minus the charges in the steward's logbook"
     )
 
 
@@ -636,11 +636,11 @@ def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return "a ledger that is free", f"another process writing to it for {WAIT_SECONDS:g} seconds", "Try again later"
     if name.startswith("SQLITE_FULL"):
-        return "space on the disk", "none", "Free some; `synthrelease ledger show` tells whether a charge was recorded"
+        return "space on the disk", "none", "Free some; `synthrelease ledger show` shows whether a charge was recorded"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return "a ledger and a folder that may be written to", "ones that may not", "Repair the rights or choose another disk"
     if name.startswith("SQLITE_IOERR"):
-        advice = "Check the disk; `synthrelease ledger show` tells whether a charge was recorded"
+        advice = "Check the disk; `synthrelease ledger show` shows whether a charge was recorded"
         return "a disk that can be read and written", "an error of the disk, or a full one", advice
     return "a ledger", "another file, or a damaged one", restore(path)
 

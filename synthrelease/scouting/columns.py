@@ -234,9 +234,9 @@ def scouted_columns(
     unsaid = [name for name, column in zip(names, columns, strict=True) if column is None]
     if unsaid or not names:
         raise InputError(
-            "expected a codebook that says of each column what it holds, found nothing of "
+            "expected a codebook that describes each column, found no description of "
             f"{listing(unsaid or ['any column'])}. "
-            'Say "kind": "integer", "number" or "text", list its codes, or leave it out (--leave-out). Nothing was read.'
+            'Give "kind": "integer", "number" or "text", list its codes, or exclude it (--leave-out). Nothing was read.'
         )
     asked = tuple(column for column in columns if column is not None)
     out_of_order = [each.name for each in asked if each.low is not None and each.high is not None and not each.low < each.high]

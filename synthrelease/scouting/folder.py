@@ -83,7 +83,7 @@ def verify_scout(folder: Path) -> Report:
     except (SynthreleaseError, ValueError, KeyError, IndexError, ArithmeticError) as error:
         checks.append(Check(name=NAME, problems=(f"{error}",)))
     beyond = (
-        "that the noise was drawn as it should be, and that the counts are those of the private file",
+        "that the noise was drawn correctly, and that the counts come from the private file",
         "that the scout was charged to the ledger before the file was read: `synthrelease ledger show`",
     )
     return Report(checks=tuple(checks), signed_by=None, beyond=beyond)
@@ -111,7 +111,7 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
     if texts and document.cap.pure:
         yield "columns: expected codes or numbers alone with a delta of 0, found texts"
     if texts and document.key is not None:
-        yield "columns: expected codes or numbers alone where a key tells the persons, found texts, whose rows all count"
+        yield "columns: expected only codes or numbers where a key identifies persons, found texts, of which every row counts"
 
 
 def _table_problems(document: ScoutDocument) -> Iterator[str]:

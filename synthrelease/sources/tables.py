@@ -1,4 +1,4 @@
-"""Databases, without a look at a row: how one is opened, which tables it has, and how their names are written.
+"""Check the types of columns, open databases and find their tables, without reading a row.
 
 The names of a database's tables are shown when the one that was asked for is not among them. They are no rows: whoever set up
 the database chose them, they are there when every table is empty, and whoever runs the command may list them. Nothing that a

@@ -153,7 +153,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
                 marked = {into for atom, into in enumerate(binning.of_atom) if atom in marks}
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
-                    expected = f"bins of {name!r} that hold marks alone or none, as {column.name!r} counts them"
+                    expected = f"bins of {name!r} that hold indicators alone or none, as {column.name!r} counts them"
                     problems.add(f"transformations.{name}", expected, repr(binning.labels[mixed[0]]))
     for index, generator in enumerate(release.generators):
         if not GENERATORS[str(generator["family"])].counts:
@@ -203,6 +203,6 @@ def _check_marks(name: str, table: MarksTable, release: ReleaseFile, problems: P
     elif strange := [label for label in marks if label not in labels]:
         problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))
     elif len(marks) == len(set(labels)):
-        problems.add(f"marks.yes.{name}", f"a category of {name!r} that is none", "all of them")
+        problems.add(f"marks.yes.{name}", f"a category of {name!r} that is no indicator", "all of them")
     elif unusable := [label for label in marks if "'" in label and '"' in label]:
         problems.add(f"marks.yes.{name}", "categories that have no two kinds of quotes in their names", repr(unusable[0]))

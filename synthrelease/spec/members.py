@@ -63,7 +63,7 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
     if release.split is not None:
         problems.add("split", "no such table with [members]: record numbers are of rows", "one")
     if release.input.rows == "exact":
-        expected = "another way with [members]: the exact number of kept roots tells what members they have"
+        expected = "another way with [members]: the exact number of kept roots reveals what members they have"
         problems.add("input.rows", expected, "'exact'")
     if table.least > table.most:
         problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))

@@ -1,4 +1,6 @@
-"""The possible records: columns with their atomic bins, the bins of groups, and what rules leave possible."""
+"""Build the possible records from the configuration: columns with atomic bins, groups, and the combinations that rules
+allow; check what belongs to persons, and say the guarantee in words.
+"""
 
 from __future__ import annotations
 
@@ -227,7 +229,7 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
         )
         problems.add("split", expected, "one")
     if release.input.rows == "exact":
-        expected = "another way with [unit] key: the exact number of kept rows tells how many rows persons have"
+        expected = "another way with [unit] key: the exact number of kept rows reveals how many rows persons have"
         problems.add("input.rows", expected, "'exact'")
 
 

@@ -169,7 +169,7 @@ def test_a_release_ends_with_0_writes_the_files_and_loads_neither_torch_nor_jax_
 def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:
     result = released(tmp_path, "--jobs", 2, alone=True)
     assert result.returncode == 0
-    assert "No row of the private file is looked at before the charge" in words(result.stderr)
+    assert "No row of the private file is read before the charge" in words(result.stderr)
     assert len(result.stderr.splitlines()) == 2  # and no warning of a library
 
 

@@ -69,7 +69,7 @@ def test_texts_that_are_dates_and_texts_that_are_none(text: str, written: str, r
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("%d.%m.%y", r"of %Y, %m \(or %b\) and %d \(two digits do not tell the century\), found '%d.%m.%y'"),
+        ("%d.%m.%y", r"of %Y, %m \(or %b\) and %d \(two digits do not determine the century\), found '%d.%m.%y'"),
         ("%d.%B.%Y", r"of %Y, %m \(or %b\) and %d, found '%d.%B.%Y'"),
         ("%Y-%m-%d%", r"of %Y, %m \(or %b\) and %d, found"),
         ("%d.%m", "one year %Y, and at most one month"),

@@ -214,5 +214,5 @@ def test_a_model_without_room_for_all_pairs_takes_those_that_stand_out() -> None
 
 
 def test_rare_bins_and_agreements_exclude_each_other() -> None:
-    with pytest.raises(ValidationError, match="agreements of pairs are of all rows"):
+    with pytest.raises(ValidationError, match="agreements of pairs count all rows"):
         Marginals(tables="all 2-way", pairs="agreements", rare_bins="a[0 1]")

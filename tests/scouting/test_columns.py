@@ -106,7 +106,7 @@ def test_a_codebook_has_to_say_what_a_column_holds() -> None:
         "job": CodebookEntry(code=True),
         "note": CodebookEntry(description="nothing"),
     }
-    with pytest.raises(InputError, match="found nothing of 'note'"):
+    with pytest.raises(InputError, match="found no description of 'note'"):
         scouted_columns(entries)
     found = {column.name: column for column in scouted_columns(entries, leave_out=("note",))}
     assert [found[name].kind for name in ("age", "sex", "job")] == ["number", "listed", "texts"]

@@ -292,7 +292,7 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
         ({"part": "month", "kind": "real"}, "part: expected it in a column of whole numbers .* alone, found kind = 'real'"),
         ({"part": "month", "minus": "in"}, "minus: expected part = 'year' beside it .* found month"),
         ({"format": "%Y"}, "format: expected it beside part or minus alone"),
-        ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not tell the century"),
+        ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format that tells the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format that tells the day, found '%Y-%m'"),
         ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format that tells the day, found '%Y'"),

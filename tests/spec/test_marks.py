@@ -325,7 +325,7 @@ WRONG = {
     "bins of both": (
         {'outside = "bin"\n': 'outside = "bin"\nalternatives.two = { fresh = ["acute"], all = ["none", "old"] }\n'},
         "transformations.stroke",
-        "marks alone or none",
+        "indicators alone or none",
     ),
     "copies that could fill in no mark": (
         {"[input]": "[imputation]\ncopies = 2\n\n[input]"},

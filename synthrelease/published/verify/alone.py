@@ -343,7 +343,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
     if hidden is not None:
-        expected = "text without control characters, which could hide what it says"
+        expected = "text without control characters, which could hide other text"
         return Check(name=name, problems=(f"{name}: expected {expected}, found {value_text(hidden)}",))
     return document
 

@@ -181,9 +181,7 @@ def read_files(folder: Path) -> Files:
 def check_unchanged(folder: Path, files: Files) -> None:
     """Raise InputError when somebody changed a file that was read more than once."""
     for name in files.changed():
-        raise InputError(
-            f"{folder}: expected files that stay as they are while they are looked at, found that {name} was changed."
-        )
+        raise InputError(f"{folder}: expected files that do not change during the check, found that {name} was changed.")
 
 
 def checksums(files: Files) -> Check:

@@ -471,7 +471,9 @@ def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> 
     for group in part.groups:
         rows = counts.marginal([counts.layout.columns.index(group.column)])
         marked.append(f"{int(rows[1:].sum()):,} in {group.column}")
-    return Check(name="marks", found=f"rows with a mark: {', '.join(marked)}; every row has as many marks as it says")
+    return Check(
+        name="marks", found=f"rows with an indicator: {', '.join(marked)}; every row has the stated number of indicators"
+    )
 
 
 def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFiles) -> Iterator[str]:
@@ -480,7 +482,7 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
         if missing := [name for name in (group.column, *group.marks) if name not in columns]:
             yield f"marks: expected a column {missing[0]!r} in the table, found none"
         elif columns[group.column].kind != "integer" or columns[group.column].missing == "bin":
-            yield f"marks: expected whole numbers in {group.column!r}, found something else"
+            yield f"marks: expected whole numbers in {group.column!r}, found another kind"
         else:
             yield from _miscounted(group, document, bundle)
 
@@ -492,10 +494,10 @@ def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles
     for name, labels in group.marks.items():
         held = [set(bin_.categories or ()) for bin_ in document.columns[indices[name]].bins]
         if any(categories & set(labels) and not categories <= set(labels) for categories in held):
-            yield f"marks: expected bins of {name!r} that hold marks alone or none, found others"
+            yield f"marks: expected bins of {name!r} that hold indicators alone or none, found others"
             return
         number += np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
     edges = [bin_.edges for bin_ in document.columns[indices[group.column]].bins]
     low, high = (np.array(ends)[counts.digits(indices[group.column])] for ends in zip(*edges, strict=True))
     if wrong := int(counts.counts[(number < low) | (number >= high)].sum()):
-        yield f"marks: expected rows with as many marks as {group.column!r} says, found {wrong} others"
+        yield f"marks: expected rows with as many indicators as {group.column!r} states, found {wrong} others"

@@ -148,12 +148,12 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
     years = _years(document)
     if part.years is None:
         if years is not None:
-            yield "series: expected no plan over years, as there is none in it, and found one; not that"
+            yield "series: expected no plan over years, since the commitment has none; found one"
         return
     values = None if years is None else years.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})
     if values is None or any(values[name] != value for name, value in plan.items()):
-        yield "series: expected the plan over years, and not that"
+        yield "series: expected the plan over years in the commitment, found another one"
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:

@@ -267,7 +267,7 @@ _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _UNTIDY = (
     (_DECORATED, "its numbers are written with marks between thousands, units or signs: write plain numbers first"),
-    (_SHORT_YEAR, "its dates have years of two digits, which do not tell the century: write four"),
+    (_SHORT_YEAR, "its dates have years of two digits, which do not determine the century: write four"),
     (_TIME, "its texts are times of day: write the hour as a number first"),
 )
 _PLAIN = re.compile(r"\d{1,10}(\.\d+)?", re.ASCII)

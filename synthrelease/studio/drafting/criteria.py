@@ -1,4 +1,4 @@
-"""Drafted acceptance criteria: what each kind drafts of itself, with thresholds that the public file shows to be possible."""
+"""Draft acceptance criteria, with thresholds that the public file shows to be possible, and suggest rules for released rows."""
 
 from __future__ import annotations
 

@@ -550,7 +550,7 @@ def ground_that_tells(ground: Ground) -> Ground:
         if share is None or share >= LEAST_KEPT:
             break
         if ground.subject.unit.first_by:
-            subject.voice.say("the first rows of persons tell too little about all rows: drawing rows at random")
+            subject.voice.say("the first rows of persons represent all rows too poorly: drawing rows at random")
             subject = replace(subject, unit=replace(ground.subject.unit, first_by=()))
         else:
             subject.voice.say(f"rows of persons lean too much in {leaning}: trying the draft without it")

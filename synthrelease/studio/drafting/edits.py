@@ -1,4 +1,5 @@
-"""Taking columns out of a finished draft, with all that names them.
+"""Change a finished draft, comments kept: adopt the plan of a rehearsal, leave out columns, move limits of bins, and fill in
+representative values.
 
 Whoever decides that a column is not released would have to find it in rules, tables of generators, criteria and so on. What is
 about the column goes with it; what names it among others stays without it. What somebody has to decide is said, and then
@@ -124,7 +125,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     new = changed(path, old, list(_edits(path, chosen)))
     loaded = loaded_changed(spec, path, new)
     if loaded.plan.total.epsilon != chosen.total:
-        raise OutputError(f"{path}: the lines cost something else than what was rehearsed. Nothing was adopted.")
+        raise OutputError(f"{path}: the new lines cost another amount than the rehearsed plan. Nothing was adopted.")
     loaded.check_limit()
     rows = rows_tried(spec)
     replace_files({path: (old, new)})

@@ -273,7 +273,7 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
     widths = [{_width(line, mark) for line in lines[-2:]} for mark in _DELIMITERS] if len(lines) > 1 else []
     if first.lower().startswith("sep=") or (_width(first, delimiter) == 1 and any(min(width) > 1 for width in widths)):
         raise InputError(
-            "expected the names of all columns in the first line, found another line. Delete what stands before them."
+            "expected the names of all columns in the first line, found another line. Delete the lines before the names."
         )
     names = [field.strip() for field in fields]
     if any(names) and all(map(NUMBER.fullmatch, filter(None, names))):

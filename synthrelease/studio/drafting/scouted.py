@@ -64,7 +64,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
     if figure.value <= 3 * document.dependence_deviation:
         raise InputError(
             f"{folder}: expected columns that depend on one another, found a mean distance from independence of "
-            f"{figure.value:.2g}, which is within its noise. No criterion could tell a release from independent columns."
+            f"{figure.value:.2g}, which is within its noise. No criterion could distinguish a release from independent columns."
         )
     bins = document.bins()
     kept = [

@@ -386,7 +386,7 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]
     sentences = []
     if bare:
-        sentences.append(f"NONE is no guarantee at all: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
+        sentences.append(f"NONE means no guarantee: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
     for method in nominal:
         sentences.append(
             f"{method.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is "

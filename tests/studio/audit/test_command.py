@@ -40,7 +40,7 @@ def test_losses_stand_beside_their_claims(tmp_path: Path) -> None:
     result = run("audit", "--part", "losses", "--only", "mwem", "--out", out)
     assert result.returncode == 0
     assert "1 cases, 0 above the claim; 1 of 1 known faults are above it." in words(result.stdout)
-    assert "MST and AIM were not looked at" not in words(result.stdout)
+    assert "MST and AIM were not checked" not in words(result.stdout)
     right, wrong = json.loads(out.read_text())["losses"]
     assert right["share"] == pytest.approx(1, abs=0.01)
     assert right["noise"] == pytest.approx(right["choices"], abs=0.01)
@@ -57,7 +57,7 @@ def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said(m
     assert "Above its claim: adaptive, the last look at the columns without noise: what is made of the same" in words(
         result.stderr
     )
-    assert "MST and AIM were not looked at: their library is not installed" in words(result.stdout)
+    assert "MST and AIM were not checked: their library is not installed" in words(result.stdout)
 
 
 def test_a_fault_that_is_not_found_ends_with_5(monkeypatch: pytest.MonkeyPatch) -> None:
