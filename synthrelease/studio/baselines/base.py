@@ -302,7 +302,7 @@ class CauchyNoise:
         return math.sqrt(variance(self.gamma)) / self.alpha
 
     def draw(self, smooth_bound: float, generator: np.random.Generator) -> float:
-        """One number of noise for a smooth bound S >= 0."""
+        """Draw noise for a smooth bound S >= 0."""
         return float(smooth_bound / self.alpha * draws(self.gamma, 1, generator)[0])
 
 

@@ -82,7 +82,7 @@ MOST_KEPT = 20
 
 
 class Moved(SynthreleaseError):
-    """A file is not what the page showed. Carries the difference."""
+    """Raised when a file changed since the page showed it. Carries the difference."""
 
     def __init__(self, difference: str):
         self.difference = difference
@@ -99,7 +99,7 @@ class Refused(SynthreleaseError):
 
 @dataclass(frozen=True, kw_only=True)
 class BothTexts:
-    """What both files hold at one moment.
+    """The contents of both files at one moment.
 
     Attributes
     ----------
@@ -121,13 +121,13 @@ class BothTexts:
 
     @property
     def seen(self) -> str:
-        """Return what a page says of the files that it shows, so that a later edit knows them."""
+        """Return the state of the files that a page shows, so that a later edit can compare it."""
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
 
 class DeskFiles:
-    """The two files that the desk edits: all changes of a request or none, each of which can be undone."""
+    """The two files that the desk edits: a request makes all its changes or none, and each can be undone."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -137,7 +137,7 @@ class DeskFiles:
         self._loaded: tuple[str, ReleaseSpec] | None = None
 
     def texts(self) -> BothTexts:
-        """Return what the files hold now. Raises SpecError or OSError where they cannot be read."""
+        """Return the current contents of the files. Raises SpecError or OSError where they cannot be read."""
         content = self.path.read_bytes()
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
@@ -161,7 +161,7 @@ class DeskFiles:
         return loaded[1]
 
     def act(self, seen: str, action: Callable[[], object]) -> None:
-        """Something that writes both files by itself, if both are as the page showed them; where it fails they are as before.
+        """Run an action that writes both files by itself, if both are as the page showed them; a failure leaves them as before.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class DeskFiles:
         replace_files(_contents(texts, wanted))
 
     def _changed(self, texts: BothTexts, spec: ReleaseSpec, changes: Changes) -> tuple[BothTexts, ReleaseSpec]:
-        """Return what both files would hold and say after the changes. Nothing is written."""
+        """Return the contents of both files after the changes, and their specification. Nothing is written."""
         acceptance = texts.acceptance
         if edits := changes.get("acceptance"):
             check_own_acceptance(texts.file)
@@ -237,7 +237,7 @@ class DeskFiles:
         return difference(self._before[1], texts)
 
     def moved(self, seen: str) -> str:
-        """Return what changed in the files since a page showed them; empty where that is not known."""
+        """Return the changes in the files since a page showed them; empty where they are unknown."""
         return difference(self._kept[seen], self.texts()) if seen in self._kept else ""
 
     def _as_seen(self, seen: str) -> BothTexts:
@@ -248,7 +248,7 @@ class DeskFiles:
 
 
 def check_own_acceptance(file: ConfigurationFile) -> None:
-    """Raises OutputError where the acceptance file is that of the extended configuration: another release goes by it, too."""
+    """Raise OutputError where the acceptance file belongs to the extended configuration: another release uses it, too."""
     if "acceptance" in file.inherited:
         raise OutputError(
             f"The acceptance file belongs to {file.base}, which this file extends, and to each release that goes by it. "
@@ -257,7 +257,7 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
 
 
 def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
-    """The content, and the edits that are then to be made in it.
+    """Return the content, and the edits to make in it.
 
     A setting of a table that the extended file hands down becomes a line that overrides it. What no such line can say, as that
     a setting goes, needs the table itself: it is copied here.
@@ -288,7 +288,7 @@ def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]
 
 
 def _named(file: ConfigurationFile) -> list[Path]:
-    """The files that a page depends on beside the two: what is extended, and codelists."""
+    """Return the files that a page depends on beside the two: the extended configuration, and codelists."""
     columns = file.tables.get("columns", {})
     lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
     beside_ = file.file_of("columns")
@@ -296,7 +296,7 @@ def _named(file: ConfigurationFile) -> list[Path]:
 
 
 def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    """Return what is written to get from one state to another, the acceptance file first.
+    """Return the contents to write to get from one state to another, the acceptance file first.
 
     A copy of the acceptance file that was made in between stays.
     """
@@ -308,7 +308,7 @@ def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, 
 
 @contextmanager
 def announced(path: Path) -> Iterator[str]:
-    """While a desk is open on a configuration, what it says of another one on the same, or of a read-only folder."""
+    """Give, while a desk is open on a configuration, a message about another desk on it, or about a read-only folder."""
     mark, announcement, is_first = path.with_name(f".{path.name}.desk"), "", False
     with ExitStack() as held:
         try:
@@ -352,7 +352,7 @@ LAST_LINES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """A rehearsal that runs: its process, the folder it writes into, and how far it is; None before it can be told."""
+    """A running rehearsal: its process, the folder it writes into, and its progress; None before it is known."""
 
     process: int
     folder: str
@@ -398,7 +398,7 @@ class Rehearsals:
         return self.config.with_name(f"{self.config.stem}-rehearsal-{spec.digest[:12]}")
 
     def running(self) -> Running | None:
-        """The rehearsal that runs now, whoever started it."""
+        """Return the running rehearsal, whoever started it."""
         with self._lock:
             if self._child is not None and self._child.poll() is not None:
                 self._child = None
@@ -408,7 +408,7 @@ class Rehearsals:
             return self._told()
 
     def start(self, spec: ReleaseSpec, minutes: int) -> None:
-        """Start a rehearsal of these files, or go on with it.
+        """Start a rehearsal of these files, or resume it.
 
         Raises
         ------
@@ -430,7 +430,7 @@ class Rehearsals:
             self.log.with_suffix(".pid").write_text(f"{self._child.pid} {folder.name}\n", encoding="ascii")
 
     def stop(self, *, at_once: bool) -> None:
-        """Stop the rehearsal with its workers; what it found so far is kept. At once, it writes no report.
+        """Stop the rehearsal with its workers; its results so far are kept. It writes no report.
 
         Raises
         ------
@@ -445,7 +445,7 @@ class Rehearsals:
             os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
 
     def last_lines(self) -> str:
-        """The end of what the last rehearsal printed: about public data alone."""
+        """Return the end of the output of the last rehearsal: it is about public data alone."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - 4_000))
@@ -467,7 +467,7 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Leave out the results that `found` finds, since no page can be made from them; False where it finds none."""
+        """Set aside the results that `found` finds, since no page can show them; False where it finds none."""
         rehearsed = self.found(spec)
         if rehearsed is None:
             return False
@@ -480,7 +480,7 @@ class Rehearsals:
 
     @property
     def aside(self) -> list[str]:
-        """Return what is said of results that were left out and are still there."""
+        """Return the message about results that were set aside and still exist."""
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -553,7 +553,7 @@ class NoSuchControl(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What an edit starts from.
+    """The state of the files that an edit starts from.
 
     Attributes
     ----------
@@ -566,7 +566,7 @@ class Shown:
 
 
 def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
-    """Return what a control of a screen writes.
+    """Return the changes that a control of a screen makes to the files.
 
     Raises
     ------
@@ -629,7 +629,7 @@ def _table_at(start: Shown, table: Path_) -> dict[str, Any]:
 
 
 def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
-    """Other limits between bins, with what follows from them; all numbers of one field, with anything between them."""
+    """Return other limits between bins, with the changes that follow; all numbers of one field, with any separators."""
     typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
     limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:
@@ -714,7 +714,7 @@ def _place_of(spec: ReleaseSpec, name: str) -> int:
 
 
 def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
-    """Return the columns of numbers for whose limits nobody is named; of those that members share a table for, the first."""
+    """Return the columns of numbers whose limits have no named source; of members' columns with one table, the first."""
     unnamed = [column.name for column in spec.schema.columns if column.bounds is not None and not column.bounds_by]
     tables = {table_of(spec, name): name for name in reversed(unnamed) if is_written(file, table_of(spec, name))}
     return list(reversed(tables.values()))
@@ -739,7 +739,7 @@ def _of_card(control: str, form: Form) -> list[Edit]:
 
 
 def _of_program(start: Shown, form: Form) -> list[Edit]:
-    """Where readers get the program; two empty fields take it out."""
+    """Return where readers get the program; two empty fields remove the entry."""
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:
         raise ValueError("Expected the address of the program and its SHA-256, found neither.")
@@ -747,7 +747,7 @@ def _of_program(start: Shown, form: Form) -> list[Edit]:
 
 
 def number(text: str) -> str:
-    """A number as it was typed."""
+    """Return a number as it was typed."""
     if not NUMBER.fullmatch(text.strip()):
         raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}.")
     return text.strip()

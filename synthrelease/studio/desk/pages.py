@@ -76,7 +76,7 @@ NO_PUBLIC = "What a column can be is read from the public file. Start the desk w
 
 
 def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
-    """Return what goes with a column, which has a table of its own; with it, unless this is a `dry_run`."""
+    """Return what goes with a column that has a table of its own; leave it out, unless this is a `dry_run`."""
     if name not in texts.file.tables["columns"]:
         raise NoSuchControl
     return leave_out(path, [name], dry_run=dry_run, take_over=True)
@@ -117,7 +117,7 @@ def _kind(kind: str) -> Kind:
 
 
 def take_as_key(files: DeskFiles, start: Shown, source: str) -> None:
-    """Let a column of the file say whose row it is; where it is released, it is left out."""
+    """Make a column of the file the key of its rows; if it is released, leave it out."""
     if start.public is None or source not in start.public.columns:
         raise NoSuchControl
     released = [column.name for column in start.spec.schema.columns if source in column.sources]
@@ -187,7 +187,7 @@ def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterato
 
 
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
-    """Give the configuration an acceptance file of its own, which says the same as the one that another one hands down."""
+    """Give the configuration its own acceptance file, with the same content as the inherited one."""
     if "acceptance" not in texts.file.inherited:
         raise NoSuchControl
     path, edit = own_acceptance(texts.file, texts.acceptance_path)
@@ -211,7 +211,7 @@ LEADS_ON = """<!doctype html>
 
 
 def leading_on(address: str) -> str:
-    """A page that goes on to an address by itself."""
+    """Return a page that redirects to an address."""
     return LEADS_ON.format(address=escape(address))
 
 
@@ -261,12 +261,12 @@ CARD = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; f
 
 
 def new_secret() -> str:
-    """256 bits from the system, as hexadecimal digits."""
+    """Return 256 bits from the system, as hexadecimal digits."""
     return f"{SYSTEM.pick(2**128):032x}{SYSTEM.pick(2**128):032x}"
 
 
 class Guard:
-    """Hands on what the steward's browser asks, and refuses everything else before it is read.
+    """Passes on requests of the steward's browser; refuses all others before they are read.
 
     The token in the printed address counts once. It becomes a cookie that no script and no other site can use.
 
@@ -303,7 +303,7 @@ class Guard:
         await self._app(scope, again, _protected(send))
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """The answer to what is not handed on; None for what is."""
+        """Return the answer to a refused request; None for one that passes."""
         method, query = scope["method"], scope.get("query_string", b"")
         if not _same(headers.get("host", ""), self._host):
             return PlainTextResponse("The desk answers under its printed address alone.", 400)
@@ -369,7 +369,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _protected(send: Send) -> Send:
-    """Every answer says what a browser may do with it."""
+    """Return a sender that adds to every answer what a browser may do with it."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -402,7 +402,7 @@ MOST_PAGES = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """What a desk was started with.
+    """The configuration, files and folders that a desk was started with.
 
     Attributes
     ----------
@@ -428,7 +428,7 @@ class Opened:
 
 
 class Entries:
-    """What the fields of a screen hold: what was typed and is not saved, or else what the files say.
+    """The contents of a screen's fields: unsaved entries, or else the values in the files.
 
     Parameters
     ----------
@@ -439,7 +439,7 @@ class Entries:
         self.typed, self.saved = typed, dict[str, str]()
 
     def __call__(self, name: str, saved: object) -> str:
-        """Return what a field holds, and keep what the files say there."""
+        """Return the content of a field, and keep the value in the files."""
         self.saved[name] = text = one_kind_of_line_ends(str(saved))
         if self.typed.get(name) == text:
             del self.typed[name]
@@ -452,7 +452,7 @@ def one_kind_of_line_ends(text: str) -> str:
 
 
 class Desk:
-    """Pages and forms over what was opened.
+    """Pages and forms over the opened files.
 
     All fields of a screen are one form. What was typed stands in them until it is saved or thrown away: after an error, a
     reload, and a button that does something else.
@@ -537,7 +537,7 @@ class Desk:
         return RedirectResponse("/people", 303)
 
     def change(self, name: str, form: dict[str, str]) -> Response:
-        """Keep what was typed, then save it or do what the button says; or say why not, beside the field."""
+        """Keep the typed values, then save them or do the button's action; or explain the refusal beside the field."""
         button, seen = form.pop("place", ""), form.pop("seen", "")
         control, _, value = button.rpartition("=") if "=" in button else (button, "", "")
         try:
@@ -556,7 +556,7 @@ class Desk:
         return RedirectResponse(f"/{name}#{value}" if is_section else f"/{name}", 303)
 
     def _keep(self, name: str, seen: str, form: Mapping[str, str]) -> None:
-        """Keep what was typed and differs from what the page showed."""
+        """Keep typed values that differ from those the page showed."""
         if not form:
             return
         if (saved := self._saved.get((seen, name))) is None:
@@ -570,7 +570,7 @@ class Desk:
                 self._typed[name][field_name] = plain
 
     def _done(self, name: str, control: str, value: str, seen: str) -> Response | None:
-        """Do what a button says; an answer where it asks something first."""
+        """Do the action of a button; return an answer where it needs confirmation first."""
         typed, saved = self._typed[name], self._saved.get((seen, name), {})
         done, answer = {control}, None
         if control == "forget":
@@ -594,7 +594,7 @@ class Desk:
         return answer
 
     def _values(self, name: str, control: str, saved: Mapping[str, str]) -> dict[str, str]:
-        """Return what the fields of a control hold, by their keys."""
+        """Return the contents of a control's fields, by their keys."""
         fields_of = [field_name for field_name in saved if _control_of(field_name) == control]
         return {field_name.rpartition("/")[2]: self._typed[name].get(field_name, saved[field_name]) for field_name in fields_of}
 
@@ -611,7 +611,7 @@ class Desk:
         )
 
     def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
-        """Return what a button does that is no line; None for one that is."""
+        """Return the action of a button that does more than change lines of the files; None for one that only changes lines."""
         action, _, which = control.partition(":")
         if name == "rehearsal":
             return partial(self._rehearse, control, seen, values)
@@ -673,7 +673,7 @@ class Desk:
         return None
 
     def _not_done(self, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return what the sign-off lists of the other screens: not looked at, not finished, typed and not saved."""
+        """Return the sign-off's list of the other screens: not looked at, not finished, typed and not saved."""
         return {
             "not_looked_at": [screen for screen in missing if screen not in self._looked_at],
             "unfinished": {screen: sentences for screen, sentences in missing.items() if sentences and screen != "signoff"},
@@ -690,7 +690,7 @@ class Desk:
         return "done" if screen in missing and not missing[screen] else "seen"
 
     def _around(self, texts: BothTexts, spec: ReleaseSpec, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return what stands around every screen."""
+        """Return the frame around every screen."""
         answered = spec.unit.answered
         return {
             "screens": SCREENS,
@@ -708,7 +708,7 @@ class Desk:
         }
 
     def seen(self) -> Response:
-        """Return what a page that is shown now says of the files, for one that was shown before."""
+        """Return the state of the files for the page shown now, for a page shown before."""
         try:
             return PlainTextResponse(self.files.texts().seen)
         except (SynthreleaseError, OSError):
@@ -737,7 +737,7 @@ def _framed(folder: Path | None, name: str, missing: str) -> Response:
 
 
 def _statement(ledger: Path | None) -> Account:
-    """Return what a ledger says, or why it says nothing."""
+    """Return the contents of a ledger, or why they cannot be read."""
     if ledger is None:
         return Account()
     try:
@@ -755,7 +755,7 @@ UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.",
 
 
 def fields(content: bytes) -> dict[str, str] | None:
-    """The values of a form or of an address by their names; None where it cannot be read, or has one name twice."""
+    """Return the values of a form or an address by their names; None where it cannot be read, or has one name twice."""
     try:
         pairs = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:

@@ -85,7 +85,7 @@ class Refusal:
 
 
 def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> Refusal:
-    """Return what a page says of an error that a control met: the entry is wrong, or something else that it does not fit."""
+    """Return the message about an error of a control: a wrong entry, or a conflict with another setting."""
     lead = "The entry cannot be saved."
     if isinstance(error, SpecError):
         about = [control.split(":")[1]] if ":" in control else []
@@ -95,7 +95,7 @@ def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> R
 
 
 def causes_of(error: Exception, spec: ReleaseSpec) -> tuple[Cause, ...]:
-    """Return the causes of an error, each with the screen on which it can be mended."""
+    """Return the causes of an error, each with the screen where it can be corrected."""
     if isinstance(error, OSError):
         return (Cause(text=f"The file could not be read or written ({error.strerror})."),)
     if isinstance(error, BudgetError):
@@ -115,7 +115,7 @@ def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
 
 
 def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
-    """Return the screen of a mistake and the column or criterion that it is about; [""] where the desk has no control."""
+    """Return the screen of a mistake, and its column or criterion; [""] where the desk has no control for it."""
     first, second, *_ = [*re.findall(r"[^.\[\]]+", problem.path), "", ""]
     names = [criterion.name for criterion in spec.criteria]
     if first == "criteria":
@@ -128,7 +128,7 @@ def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
 def unfinished(
     spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
 ) -> dict[str, list[str]]:
-    """Return for each screen before the last what is not finished on it; an empty list where it is."""
+    """Return, for each screen before the last, a list of what is not finished on it; empty where it is."""
     unnamed = without_source(spec, file)
     open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
     limit, left = spec.budget.limit, _accounted(account, spec.plan.total) or {}
@@ -221,7 +221,7 @@ def _line(
 
 
 def _gaps(column: Column, public: PublicBins | None) -> list[str]:
-    """Return what becomes of the public rows without a value, and of those beyond the bounds or categories."""
+    """Return the treatment of public rows without a value, and of rows beyond the bounds or categories."""
     if public is None:
         return []
     rows = public.total + public.gaps + public.others
@@ -232,7 +232,7 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
 
 
 def _off(grouping: GroupingError) -> str:
-    """Return what the representative values of bins do to the column, in words."""
+    """Return the error that the representative values cause in the column, in words."""
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
         f"a value is {off:.10g} from the representative value of its bin on average (standard deviation of the column: "
@@ -277,7 +277,7 @@ def _stand_ins(column: Column) -> str:
 
 
 def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return what `verify` says of a published folder, and an answer with its bound and estimate."""
+    """Return the result of `verify` on a published folder, and an answer with its bound and estimate."""
     if folder is None:
         return {"folder": None}
     from synthrelease.bundle.verify import verify_bundle
@@ -317,7 +317,9 @@ def _answers(folder: Path, query: str) -> dict[str, Any]:
 
 
 def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> dict[str, Any]:
-    """Whom the guarantee protects, in the words of the plan. Members have a key of their own, and then [unit] has none."""
+    """Return whom the guarantee protects, in the words of the plan. Members have a key of their own, and then [unit] has
+    none.
+    """
     unit, linked = spec.unit, spec.schema.linked
     words = guarantee_in_words(unit, spec.plan.total)
     if linked is not None:
@@ -344,7 +346,7 @@ KINDS = ("halves", "fit", "alone")
 
 
 def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
-    """The questions that the release is meant to answer, and every criterion with its threshold and its three marks."""
+    """Return the questions that the release is meant to answer, and every criterion with its threshold and its three marks."""
     look = None if rehearsed is None else rehearsed.document["look"]
     looks = {criterion["name"]: criterion for criterion in (look["criteria"] if look else ())}
     facts = spec.setting.facts(spec.space[0].transformation)
@@ -375,7 +377,7 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
-    """The picture of the marks, and the marks in words."""
+    """Return the picture of the marks, and the marks in words."""
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
     alone = look["yardstick"]["independent"]
@@ -395,7 +397,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _examples(spec: ReleaseSpec) -> list[str]:
-    """Questions as they can be asked of these columns."""
+    """Return example questions about these columns."""
     numeric = [column for column in spec.schema.columns if column.bounds is not None and column.dates is None]
     names = [column for column in spec.schema.columns if column.bounds is None]
     examples = []
@@ -416,7 +418,7 @@ AGAIN = 5
 
 
 def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
-    """Progress, results, and what can be adopted."""
+    """Return the progress, the results, and the proposals that can be adopted."""
     running, rehearsed = rehearsals.running(), rehearsals.found(spec)
     context: dict[str, Any] = {
         "running": running,
@@ -442,7 +444,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
 
 
 def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
-    """The plan that a rehearsal of these files confirmed, where it costs less; None where there is none."""
+    """Return the cheaper plan that a rehearsal of these files confirmed; None where there is none."""
     shortlist = None if rehearsed is None else rehearsed.folder / "shortlist.toml"
     try:
         plan = cheaper_plan(spec, shortlist) if shortlist is not None and shortlist.is_file() else None
@@ -471,7 +473,7 @@ def _share(running: Running | None) -> int | None:
 
 
 def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
-    """Return what two people sign: the claim, what is missing, the digest that can be published before, and the command.
+    """Return what two people sign: the claim, what is missing, the digest that can be published beforehand, and the command.
 
     The commands work in the folder in which the desk was started: `path` and `ledger` are as they were typed there.
     """
@@ -514,7 +516,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
 
 def _untried(spec: ReleaseSpec) -> list[str]:
-    """Return what was changed since the two files were tried, in the words of a page: the desk has no options to say."""
+    """Return the changes since the two files were tried, in the words of a page: the desk has no options to name."""
     try:
         state = standing(spec)
     except SpecError as error:
@@ -528,7 +530,7 @@ def _untried(spec: ReleaseSpec) -> list[str]:
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
-    """The option that names the shortlist of a rehearsal of these files, and why `release` would refuse it."""
+    """Return the option that names the shortlist of a rehearsal of these files, and why `release` would refuse it."""
     path = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
     if path is None or not path.is_file():
         return "", ""
@@ -545,7 +547,7 @@ PASSING = (2, 3, 5, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """What a ledger says, or why it says nothing; neither where none was given."""
+    """The contents of a ledger, or why they cannot be read; neither where no ledger was given."""
 
     statement: Statement | None = None
     why: str = ""
@@ -554,7 +556,9 @@ class Account:
 def budget_screen(
     spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The plan as bars beside what the ledger has left, noise in persons, and how likely it buys nothing."""
+    """Return the plan as bars beside the ledger's remaining budget, the noise in persons, and the probability that no table
+    is accepted.
+    """
     total, law = spec.plan.total, spec.selection_rule.law
     parts = list(_parts(total, 0))
     costs = [_cost(charge, total) for charge, _ in parts]
@@ -590,7 +594,7 @@ def budget_screen(
 
 
 def _epsilon(epsilon: Fraction) -> str:
-    """Return an epsilon as a page shows it, rounded up in the fourth place: never understated."""
+    """Return an epsilon as a page shows it, rounded up to four places: never understated."""
     return decimal_text(Fraction(math.ceil(epsilon * 10_000), 10_000))
 
 
@@ -600,7 +604,7 @@ def _cost(charge: Charge, total: Charge) -> float:
 
 
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
-    """Return what noise does to the bins of a column, beside how many public rows are in them."""
+    """Return the noise in the bins of a column, beside the number of public rows in them."""
     linked = spec.schema.linked
     of_one_member = linked is not None and linked.place_of(column.name) is not None
     held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file has those of all members together
@@ -630,13 +634,13 @@ def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
 
 
 def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict[str, str]:
-    """Return the lengths of a bar: what was spent, what this release costs, and where the limit is."""
+    """Return the lengths of a bar: the spent budget, the cost of this release, and the position of the limit."""
     scale = 500 / float(max(limit, spent + cost) or 1)
     return {key: f"{float(part) * scale:.1f}" for key, part in (("spent", spent), ("cost", cost), ("limit", limit))}
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return which budget makes a count so accurate, of a question or of a bin; None where nothing is measured in every fit."""
+    """Return the budget at which a count of a question or bin is so accurate; None where not every fit measures it."""
     off = accuracies(spec)
     if not off:
         return None
@@ -659,5 +663,5 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    """All that a charge is made of, each part before its own, with how deep it stands."""
+    """Return all parts of a charge, each before its own parts, with its depth."""
     return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

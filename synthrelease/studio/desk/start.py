@@ -40,7 +40,7 @@ FIELDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """What screen 0 works with.
+    """The inputs of screen 0.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class Start:
 
     @property
     def out(self) -> Path:
-        """Where the command writes the scout, and where this screen looks for it."""
+        """Return where the command writes the scout, and where this screen looks for it."""
         return self.into / f"{self.config.stem}-scout"
 
     def screen(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the screen shows for these fields."""
+        """Return the contents of the screen for these fields."""
         fields = {name: query.get(name, first)[:200] for name, first in FIELDS.items()}
         shown: dict[str, Any] = dict.fromkeys(("problem", "command", "words", "columns", "refused", "bins"), "")
         shown |= {"fields": fields, "config": self.config, "codebook": self.codebook, "drafted": self.config.exists()}
@@ -128,7 +128,7 @@ def _asked(scouting: Scouting, rows: int) -> dict[str, Any]:
 
 
 def kind_in_words(column: ScoutedColumn) -> str:
-    """Return what the codebook says that a column holds."""
+    """Return the codebook's description of a column's values."""
     if column.kind == "listed":
         return f"{len(column.codes)} codes"
     if column.kind == "texts":

@@ -65,7 +65,7 @@ def _most(label: str, rows_of_bin: int, rows: Sequence[int]) -> str:
 
 
 def marks(threshold: float, halves: float | None, fit: float | None, independent: float | None, *, bad: bool) -> Markup:
-    """One line with the threshold and up to three marks on it; empty where there is none.
+    """Return one line with the threshold and up to three marks on it; empty where there is none.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Strips:
         self._kept: OrderedDict[tuple[object, ...], tuple[PublicBins | None, dict[str, Markup]]] = OrderedDict()
 
     def of(self, column: Column, policy: InputTable, linked: Linked | None) -> tuple[PublicBins | None, Mapping[str, Markup]]:
-        """What is in the bins, None where it cannot be told; and a picture for each alternative, empty where there is none.
+        """Return the rows in the bins, None where unknown; and a picture for each alternative, empty where there is none.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Strips:
         return {} if file is None else file.columns[column.source]
 
     def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
-        """Return the file that has the column: the public one first, but for a column of members that of the members."""
+        """Return the file that has the column: the public one first, but the members' file for a column of members."""
         of_members = linked is not None and linked.place_of(column.name) is not None
         if linked is not None and column.name == linked.size:
             return self._numbers_of_members(linked)

@@ -48,7 +48,7 @@ class NumberBins:
     groups: tuple[float, ...]
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
-        """Return the alternatives as a configuration has them; the fine one where it is another than the coarse one.
+        """Return the alternatives as a configuration writes them; the fine one only where it differs from the coarse one.
 
         The first and the last bin end at the bounds: a mean that rests on an open bin is not estimable.
 
@@ -140,7 +140,7 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Return the fixed limits, and of the others those that leave no bin nearly empty."""
+    """Return the fixed limits, and the other limits that leave no bin nearly empty."""
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
@@ -235,7 +235,7 @@ _SELDOM, _MOVED = 1000, 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class NumberFacts:
-    """How criteria that compute with a column are to take it.
+    """How criteria that use a column's numbers should treat it.
 
     Attributes
     ----------
@@ -277,8 +277,7 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """Return what is asked of a value that at most one row in 1,000 has and that moves the mean by much; empty where there is
-    none.
+    """Return the question about a value that at most one row in 1,000 has and that moves the mean by much; empty without one.
 
     The mean of the last bin and the bounds are drafted from it, so that one wrong public row makes all means wrong.
     """
@@ -300,8 +299,8 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
-    """Return the mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the
-    mean is as near to it as rounding may leave it, or no row is in the bin.
+    """Return the mean of the rows of each bin, rounded. Where the mean is as near to the middle as rounding may leave it,
+    or no row is in the bin, return the middle; for an open bin, the middle between its edge and the bound.
     """
     numbers = {}
     for interval in bins:
@@ -325,8 +324,8 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
-    """Return a finer grid where the one of the bounds would move the means in the bins: of money most is near 0, and halves of
-    a step count upwards.
+    """Return a finer grid where the grid of the bounds would move the means in the bins: most amounts of money are near 0,
+    and halves of a step round up.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
@@ -342,7 +341,7 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the bounds, or a narrower range where clipping to it moves next to nothing: noise goes with the width."""
+    """Return the bounds, or a narrower range where clipping to it changes almost nothing: noise grows with the width."""
     spread = _moments(values, counts)[1]
     for share in _TAILS:
         low, high = _quantiles(values, counts, bounds, share)
@@ -360,7 +359,9 @@ def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
-    """Return what all but a share of the rows on either side have, rounded outward to a twentieth of the width or less."""
+    """Return the range that all but a share of the rows on either side are in, rounded outward to a twentieth of the width
+    or less.
+    """
     cumulated = np.cumsum(counts)
     rows = int(cumulated[-1])
     first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))

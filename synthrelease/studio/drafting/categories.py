@@ -64,7 +64,7 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
 
 def _beginning(texts: Collection[str]) -> int:
-    """Return how many first characters say what a code is about; 0 where they do not tell, or make more than 100 groups.
+    """Return how many first characters show what a code is about; 0 where they do not, or make more than 100 groups.
 
     The letters before digits, the digits before a point, or the first two of at least four digits (more where all begin so).
     """
@@ -100,7 +100,7 @@ def share_of_frequent(texts: Mapping[str, int]) -> float:
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:
-    """Return the codes that stay by themselves where there are too many of them."""
+    """Return the codes that stay categories of their own where there are too many."""
     rows = sum(texts.values())
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]
 
@@ -199,7 +199,7 @@ def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
 
 
 def _in_groups(column: ColumnDraft, groups: Mapping[str, Sequence[str]]) -> ColumnDraft:
-    """Return the column in these groups; as it is where they are its own categories, or one group alone."""
+    """Return the column in these groups; unchanged where each is one category, or there is one group alone."""
     if not 2 <= len(groups) < len(column.codes):
         return column
     return replace(column, groups={label: tuple(texts) for label, texts in groups.items()})
@@ -372,7 +372,7 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> Ranks | None:
-    """Return the rank of each text in the first list that has all of them."""
+    """Return the rank of each text in the first list that contains all of them."""
     ranks = next((ranks for ranks in lists if all(word in ranks for word in words.values())), None)
     return ranks and {text: ranks[word] for text, word in words.items()}
 

@@ -87,7 +87,8 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Return the limits between bins that have so large a share of the rows each; the one nearest to the middle where none are.
+    """Return limits between bins that have at least this share of the rows each; the limit nearest to the middle where there
+    are none.
 
     Parameters
     ----------
@@ -103,8 +104,9 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> 
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, least_share: float, remark_text: str) -> ColumnDraft:
-    """Return the column in categories of so large a share of the rows: neighbours join where there is an order, else those of
-    one larger category, else all rare ones; where none is so frequent, the most frequent stay."""
+    """Return the column in categories with at least this share of the rows: neighbours are joined where there is an order,
+    else those of one larger category, else all rare ones; where none is so frequent, the most frequent stay.
+    """
     if column.ordered:
         return with_neighbours_joined(column, least_share)
     if column.within:
@@ -126,7 +128,7 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, least_share: float, remark_
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """Put these limits in place of the coarse ones, of which they are some, and the coarse ones in place of the fine ones."""
+    """Replace the coarse limits by these, a part of them, and the fine limits by the coarse ones."""
     bins, facts = column.bins, column.facts
     if bins is None or facts is None or limits == bins.coarse:
         return column
@@ -151,12 +153,12 @@ def _mean(
 
 
 def least_floor(table: Counts) -> Floor:
-    """Return the floor that every bin of a draft has, where it can."""
+    """Return the floor that every bin of a draft has if possible."""
     return Floor(share=LEAST_ROWS / table.total, most=2, least=f"at least {LEAST_ROWS} rows")
 
 
 def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> np.ndarray:
-    """Return (n_narrow,) for each bin of a column the wider one that holds it, or its first category."""
+    """Return (n_narrow,) for each bin of a column the wider bin that contains it, or its first category."""
     wide, narrow = wider[1], narrower[1]
     if narrow.lower:
         bins = (np.searchsorted(wide.lower, narrow.lower, side="right") - 1).tolist()
@@ -196,7 +198,8 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield how many columns to try, fewer and fewer: all, what noise suggests that grows with their square, and on to two.
+    """Yield the numbers of columns to try, in decreasing order: all, the number that the noise suggests if it grows with their
+    square, and so on down to two.
 
     Parameters
     ----------
@@ -224,5 +227,5 @@ def fewer(
 
 
 def what_stays(size: int, columns: int, how: str) -> str:
-    """Say what a smaller draft has: all columns in coarser bins, or some, chosen as `how` says."""
+    """Describe a smaller draft: all columns in coarser bins, or some, chosen as `how` says."""
     return f"{size} of the {columns} columns{how}" if size < columns else "coarser bins"

@@ -132,7 +132,7 @@ _RESERVED = {"and", "or", "not", "in"}
 
 @dataclass(frozen=True, kw_only=True)
 class CodeDraft:
-    """A code or category: what it means in the release, how often it occurs in the public file, and how else it is written."""
+    """A code or category: its meaning in the release, its frequency in the public file, and its other spellings."""
 
     label: str
     rows: int
@@ -199,7 +199,7 @@ class ColumnDraft:
 
     @classmethod
     def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
-        """Return a draft with what the column of the file says of itself and of its missing values."""
+        """Return a draft with the description of the column and its missing values that the file gives."""
         return cls(
             source=answers.source,
             description=answers.entry.description,
@@ -214,7 +214,7 @@ class ColumnDraft:
         return self.part is not None or self.minus is not None
 
     def asking(self, *questions: str) -> ColumnDraft:
-        """Return the column with more that the steward is asked about it."""
+        """Return the column with further questions for the steward."""
         return replace(self, doubt="; ".join(filter(None, [self.doubt, *questions])))
 
     @property
@@ -234,19 +234,19 @@ class ColumnDraft:
 
     @property
     def derived(self) -> bool:
-        """Whether more than how its values are grouped lies between it and the column of the file."""
+        """Return whether the column is more than a grouping of the values of the column in the file."""
         return self.of_date or self.characters is not None
 
     @property
     def n_bins(self) -> int:
-        """How many values it is released in, the missing one apart."""
+        """Return the number of released values, without the missing one."""
         if self.bins:
             return len(self.bins.coarse) + 1
         return len(self.common) + 1 if self.common else len(self.groups or self.codes)
 
     @property
     def alternative(self) -> str:
-        """What the bins that it is released in are called."""
+        """Return the name of the released bins."""
         if self.bins or self.groups:
             return "coarse"
         return "common" if self.common else "codes" if self.kind == "code" else "categories"
@@ -279,7 +279,7 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """The texts of one column, apart from those that stand for no answer.
+    """The texts of one column, without those that stand for no answer.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ class Answers:
 
     @classmethod
     def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: CodebookEntry) -> Answers:
-        """Tell apart what is no answer; `empty` rows have none to begin with."""
+        """Separate answers from non-answers; `empty` rows have none to begin with."""
         below_zero = tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels)
         whole = cls(source=source, texts=texts, missing_values=(), missing_rows=empty, entry=entry, below_zero=below_zero)
         unseen = tuple(code for code in entry.labels if code in entry.missing and code not in texts)
@@ -332,13 +332,13 @@ class Answers:
 
     @cached_property
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """(n_values,) the different numbers, increasing, and how many rows have each: "1" and "1.0" are one."""
+        """Return (n_values,) the different numbers, increasing, and how many rows have each: "1" and "1.0" are one."""
         values, of_text = np.unique(np.array([*map(float, self.texts)]), return_inverse=True)
         return values, np.bincount(of_text, weights=np.array([*self.texts.values()])).astype(np.int64)
 
     @property
     def label_of_missing(self) -> str:
-        """The codebook's words where one code stands for all of it."""
+        """Return the codebook's label of missing values, where one code stands for all."""
         labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
         if len(self.below_zero) == len(self.missing_values) == 1:
             return plain_label(f"code {self.below_zero[0]}")
@@ -379,7 +379,7 @@ ORDER = (
 
 @dataclass(frozen=True, kw_only=True)
 class AskedFor:
-    """Which columns of the file a user asks for, by their names in it.
+    """The columns of the file that a user requests, by their names in it.
 
     Attributes
     ----------
@@ -444,7 +444,7 @@ def chosen_columns(
 def _ties(
     sources: Sequence[str], columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int
 ) -> list[float]:
-    """Return for each column of the file how much it is associated with others, times its share of rows with a value."""
+    """Return, for each column of the file, its association with others times its share of rows with a value."""
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
     rows: dict[str, list[str | None]] = {source: [] for source in sources}
@@ -517,7 +517,7 @@ _OF_TOP = 0.35
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
-    """Return why a column is a key and no answer; None where it is none."""
+    """Return why a column is a key and not an answer; None where it is none."""
     texts, rows = answers.texts, answers.rows
     if answers.entry.number or len(texts) <= _FEWEST_ROWS:
         return None
@@ -568,7 +568,7 @@ def _key(answers: Answers, why: str) -> LeftOut:
 
 
 def heavy_value(times: Mapping[str, int]) -> str:
-    """Say which value of a key far more rows have than any other: it may say that there is none. Empty without one.
+    """Name the value of a key that far more rows have than any other: it may mean that there is none. Empty without one.
 
     Parameters
     ----------
@@ -581,15 +581,14 @@ def heavy_value(times: Mapping[str, int]) -> str:
 
 
 def _differ_by_design(answers: Answers) -> bool:
-    """Return whether somebody saw to it that numbers differ: by chance ten pairs of rows would be equal, or all have nine
-    digits."""
+    """Return whether the numbers were made to differ: by chance ten pairs of rows would be equal, or all have nine digits."""
     values, rows = np.array([float(text) for text in answers.texts]), answers.rows
     pairs = rows * (rows - 1) / 2 / (values.max() - values.min() + 1)
     return bool(pairs >= _CHANCE or (values.min() >= 1e8 and len(_widths(answers)) == 1))
 
 
 def _number_of_something(answers: Answers) -> str:
-    """Say what in whole numbers no quantity has; empty where a quantity may have all of it.
+    """Describe whole numbers that are no quantity, by a property quantities lack; empty where a quantity may have all of it.
 
     A quantity is about as dense in neighbouring parts of its range, so chance says how many different values so many rows have.
     Running numbers have more: hardly one is left out. Numbers that were given to somebody who comes again have fewer. So do
@@ -651,7 +650,7 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """Say what marks have that were given out: they are made alike, with digits, and come again evenly. Empty for others."""
+    """Describe marks that were assigned: they are made alike, with digits, and recur evenly. Empty for others."""
     times = np.array(list(answers.texts.values()))
     if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):
         return ""
@@ -663,7 +662,7 @@ def _mark_of_something(answers: Answers) -> str:
 
 
 def _shape(text: str) -> str:
-    """Return digits and letters as what they are, runs of letters as one."""
+    """Return the pattern of a text: digits and letters by kind, runs of letters as one."""
     kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
     return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 
@@ -679,7 +678,7 @@ LEAST = 5
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
-    """Return the columns that could be told from another one that stays, by its bins, and the other from it; by name.
+    """Return, by name, the columns whose bins can be computed from another remaining column's bins, and vice versa.
 
     A table measured with noise would let rows contradict themselves (a stay of 3 days from Monday to Tuesday), and a mean of
     one by the other is no finding. What is made of dates, or of the first characters of a code, goes first, then the later

@@ -62,7 +62,7 @@ class CriterionAdvice:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetPoint:
-    """A generation budget: what the release would cost in all, and how often its rounds would be accepted."""
+    """A generation budget: the total cost of the release, and the acceptance probability of its rounds."""
 
     generation: Fraction
     total: Fraction
@@ -162,7 +162,7 @@ def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
 
 
 def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
-    """Compute what the whole release costs with another generation budget."""
+    """Compute the cost of the whole release with another generation budget."""
     return spec.with_budget(generation=generation).plan.total.epsilon
 
 
@@ -185,7 +185,7 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Compute what to expect of a release from these attempts of the shortlist; None without attempts.
+    """Compute the expected result of a release from these attempts of the shortlist; None without attempts.
 
     Parameters
     ----------
@@ -295,7 +295,8 @@ def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 
 def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """The law that ends least often with "nothing" among those that cost at most `price` on the mesh; None where none does.
+    """Return the distribution of rounds that most seldom ends without a table, among those that cost at most `price` on the
+    mesh; None without one.
 
     Parameters
     ----------
@@ -324,7 +325,9 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 def _solved(
     epsilon: float, price: float, chances: Sequence[float], rounds: np.ndarray
 ) -> tuple[np.ndarray, dict[int, float], float]:
-    """The programme over these numbers of rounds: those that are used, their probabilities, and that of "nothing"."""
+    """Solve the linear programme over these numbers of rounds: the used numbers, their probabilities, and the probability
+    that no table is accepted.
+    """
     from scipy.optimize import linprog
 
     table = _constraints(epsilon, price, rounds)
@@ -375,7 +378,7 @@ def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: 
 
 
 def rounded(shares: Mapping[int, float]) -> FiniteLaw:
-    """A law with few digits; its probabilities sum to 1 exactly."""
+    """Return a distribution with few digits; its probabilities sum to 1 exactly."""
     total = math.fsum(shares.values())
     digits = max(_DIGITS, _DIGITS - 1 - math.floor(math.log10(min(shares.values()) / total)))
     units = 10**digits
@@ -387,7 +390,7 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """Return (2 mesh, n) coefficients of Pr[K = k] in what must not be above 0, each row scaled to 1."""
+    """Return (2 mesh, n) coefficients of Pr[K = k] in the terms that must not exceed 0, each row scaled to 1."""
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
     accepted = odds / (1 + odds) / factor
@@ -566,7 +569,9 @@ class Wish:
 
     @property
     def most(self) -> int:
-        """The largest number of rounds of a law: ten times those until a round is accepted at the target rate."""
+        """Return the largest number of rounds of a distribution: ten times the mean number until a round is accepted at the
+        target rate.
+        """
         return min(MOST_ROUNDS, math.ceil(10 / self.target))
 
 
@@ -678,7 +683,7 @@ def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
 
 
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
-    """Compute what to expect of a law that was not chosen by these attempts.
+    """Compute the expected result of a distribution of rounds that was not chosen from these attempts.
 
     Fits are independent of each other, and where rounds share none attempts are: intervals hold whenever the looks ended
     (`intervals.Looks`). The probability of "nothing" of a fit is a convex function of its acceptance: from a few attempts

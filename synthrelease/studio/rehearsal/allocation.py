@@ -193,7 +193,7 @@ class Divisible:
         return "rho" if self.gaussian else "epsilon"
 
     def generation(self, allocation: Allocation) -> Fraction:
-        """Compute what is left of the total for the generation; 0 or less where the rest costs as much."""
+        """Compute the part of the total left for the generation; 0 or less where the rest uses it up."""
         if allocation.test not in self.left:
             self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
         return self.left[allocation.test]
@@ -226,7 +226,9 @@ class Divisible:
         return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
 
     def in_budgets(self, allocation: Allocation) -> Allocation:
-        """The same with its weights as what each table, and each noise of sums, gets of the generation's budget."""
+        """Return the allocation with its weights as the parts of the generation's budget for each table and each noise of
+        sums.
+        """
         share = self.generation(allocation) / allocation.whole
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
 
@@ -261,7 +263,7 @@ class Divisible:
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
     def written(self, allocation: Allocation, name: Field) -> str:
-        """Write one of the settings with its weights, about thousandths of the budget; empty where it is not set."""
+        """Return one of the settings with its weights, about thousandths of the budget; empty where it is not set."""
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
         thousandths = self.generation(allocation) * 1000 / allocation.whole
         terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
@@ -307,7 +309,7 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return what a generator measures: the kind of its noise, and the settings."""
+    """Return the measurements of a generator: the kind of its noise, and the settings."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
@@ -350,7 +352,7 @@ class Populations:
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
-        """One population and its public tables; 0 is the public file as it is, but for the bound of its rows."""
+        """Return one population and its public tables; 0 is the public file itself, but for the bound of its rows."""
         table, priors = self.public, dict(self.priors)
         if self.divided:
             part = table.total // _PRIOR_SHARE
@@ -412,7 +414,7 @@ class OppositeTries:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SlopesOfParts:
-    """The slopes of criteria at an allocation: what the noise of each part takes from each of them.
+    """The slopes of criteria at an allocation: the effect of each part's noise on each criterion.
 
     Attributes
     ----------
@@ -564,7 +566,7 @@ def run_tries(
 
 
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
-    """The slack of every criterion, and in place of that of ratios the slack of every bin.
+    """Return the slack of every criterion; for ratios, the slack of every bin.
 
     The slack of ratios is the least of those of all bins. Noise of a bin that is not the nearest one to its limit takes nothing
     from it as long as it is small, and much when it is large; what it takes from the bin's own goes with the noise.
@@ -592,8 +594,9 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return (n,) per try the probability to pass, with the test's noise widened: what to climb where nearly all, or none,
-    pass."""
+    """Return (n,) the probability that each try passes, with the noise of the test widened: the objective where nearly all,
+    or none, pass.
+    """
     return np.array([attempt.chance(scale) for attempt in tries])
 
 
@@ -755,7 +758,7 @@ class Search:
         return path
 
     def _noise_of(self, allocation: Allocation) -> np.ndarray:
-        """Return (I,) what the deviation of every part's noise is proportional to."""
+        """Return (I,) numbers proportional to the standard deviation of every part's noise."""
         budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
         return np.asarray(budgets ** (-self._divisible.power / 2))
 
@@ -785,7 +788,7 @@ class Search:
 
     @staticmethod
     def _scaled(allocation: Allocation, factor: Fraction) -> Allocation:
-        """Return the allocation for a total that is so many times larger: the test gets the same part of it."""
+        """Return the allocation for a total that is so many times larger: the test keeps its share."""
         return replace(allocation, test=few_digits(allocation.test * factor))
 
     def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
@@ -848,7 +851,7 @@ class Search:
         )
 
     def _run_tries(self, tasks: Sequence[_Asked], phase: str) -> list[list[Try]]:
-        """Run what is asked, and return the tries of every specification, in order."""
+        """Run the requested tries, and return the tries of every specification, in order."""
         total, done = sum(len(numbers) for _, _, _, numbers in tasks), 0
         self._progress(phase, done, total)
         tries: dict[int, list[Try]] = {index: [] for index, _, _, _ in tasks}
@@ -925,7 +928,7 @@ def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fract
 
 
 def allocation_words(outcome: AllocationOutcome) -> list[str]:
-    """Say what is proposed, what to expect of it, and what that rests on."""
+    """Describe the proposal, the expected result and the evidence for it."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
     of_spec = f"that of {spec.path}" + (" with Gaussian noise" if divisible.gaussian else "")

@@ -69,8 +69,7 @@ class Twins:
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """Return how many rows of the first table are in a cell of a sub-table, those in bins that are counted apart left
-        out."""
+        """Return how many rows of the first table are in a cell of a sub-table, without those in bins counted separately."""
         if (columns, cell) not in self._counted:  # a cell is asked for in every fit
             table = self.tables[0]
             inside = [table.bins[column] == bin_ for column, bin_ in zip(columns, cell, strict=True)]
@@ -80,8 +79,9 @@ class Twins:
 
     @classmethod
     def of(cls, public: Counts) -> Twins:
-        """Make twins of a table with at least two different rows. The rarest row has the rarest values: it is the easiest to
-        find."""
+        """Make twins of a table with at least two different rows. The rarest row has the rarest values: it is the easiest
+        to find.
+        """
         if len(public) < 2:
             raise ValueError("expected a table with at least two different rows")
         rarity = np.zeros(len(public))
@@ -100,7 +100,7 @@ class Twins:
 
 @dataclass(frozen=True, kw_only=True)
 class FitEvidence:
-    """The view of an intruder on one fit, who knows both twins and asks which of them was used.
+    """The evidence of one fit for an intruder who knows both twins and asks which of them was used.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
 
 
 def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the intruder knows of every person: of all columns the one with most bins is left to guess."""
+    """Return the columns that the intruder knows about every person: of all columns the one with most bins is left to guess."""
     sizes = dict(zip(counts.layout.columns, counts.layout.sizes, strict=True))
     known = [name for name in sizes if name in quasi_identifiers]
     if len(known) == len(sizes):
@@ -148,7 +148,7 @@ def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str
 def attack_results(
     spec: ReleaseSpec, known: Sequence[str], fits: Sequence[FitEvidence], guesses: Sequence[Mapping[str, Sequence[int]]]
 ) -> AttacksTable:
-    """Judge what the attacks on one configuration saw, as shortlist.toml, rehearsal.json and release.json have it.
+    """Return the results of the attacks on one configuration, in the form of shortlist.toml, rehearsal.json and release.json.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def attack_results(
 
 @one_thread
 def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[FitEvidence]:
-    """Fit one configuration to the first and to the second twin, and return what is seen of each; nothing where a fit fails.
+    """Fit one configuration to the first and to the second twin; return the evidence of each, or nothing where a fit fails.
 
     Parameters
     ----------
@@ -262,8 +262,9 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """Return (n_sets,) how many more rows agree with one row than with the other, in each column, and pair, that tells them
-    apart."""
+    """Return (n_sets,) how many more rows agree with one row than with the other, in each column, and pair, in which they
+    differ.
+    """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
     differences = [float(rows.counts @ same[column][0] - rows.counts @ same[column][1]) for column in columns]
@@ -302,7 +303,9 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
-    """The guess of the twin: a set of columns weighs as much as it told the twins apart among these fits, per variance."""
+    """Return the guess of the twin: the weight of a set of columns is its separation of the twins among these fits, per
+    variance.
+    """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):
         return lambda rows: 0
@@ -355,7 +358,7 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
 
 def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonTable, ...]:
-    """Add the guesses about all halves, by what was guessed.
+    """Add up the guesses about all halves, by the guessed attribute.
 
     What is true of the rows that were used and of the others alike is learned from everybody, as statistics are. The
     difference is what the rows themselves give away; its interval is that of 95% (normal, unpooled).

@@ -189,7 +189,7 @@ def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool,
 
 
 def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) -> bool:
-    """Return whether the figure passes once it has its noise: the same draw as in a release, because grid points stay put."""
+    """Return whether the figure passes with its noise: the same draw as in a release, because grid points stay fixed."""
     if not criterion.figure_gets_noise or score.sensitivity is None or not math.isfinite(score.value):
         return score.passed
     noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, rows=n, entropy=entropy)
@@ -207,7 +207,7 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
-    """Pr[figure + noise <= threshold] with Laplace noise of scale sensitivity / epsilon; without noise 0 or 1."""
+    """Return Pr[figure + noise <= threshold] with Laplace noise of scale sensitivity / epsilon; without noise 0 or 1."""
     if figure is None or math.isnan(figure):
         return 0.0
     if sensitivity is None:
@@ -298,7 +298,8 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 
 
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return an interval as `bounded_mean`, and much narrower where the figures hardly differ; wider for those that are 0 or 1.
+    """Return an interval as `bounded_mean`, and much narrower where the figures hardly differ; wider for figures that are 0 or
+    1.
 
     A capital of 1 is put on the figures x_t, a share b of it on each, as if the mean of their expectations M_t were m: it
     becomes W_b = prod_t (1 - b + b x_t / m). Where that is so, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, since a
@@ -316,7 +317,7 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
-    """The smallest mean m at which bets win less than this, rounded down; figures, and how often each is there."""
+    """Return the smallest mean m at which bets win less than this, rounded down; figures, and the count of each."""
 
     def won(mean: float) -> float:
         logs = (
@@ -338,7 +339,7 @@ def _log(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """Intervals of a mean that are looked at after a quarter, after half and after all of the planned figures.
+    """Intervals for a mean that are inspected after a quarter, after half and after all of the planned figures.
 
     The first that is narrow enough may be the last: any of them misses with at most the probability that the level leaves
     (Boole), so that whichever is stated holds with this confidence.
@@ -375,7 +376,7 @@ def _further(mean: float, divergence: float) -> float:
 
 
 def _divergence(first: float, second: float) -> float:
-    """kl of two coins; 0 log 0 = 0."""
+    """Return the Kullback-Leibler divergence of two coins; 0 log 0 = 0."""
     if not 0 < second < 1:
         return 0.0 if first == second else math.inf
     heads = first * math.log(first / second) if first > 0 else 0.0
@@ -460,7 +461,7 @@ class PublicTable:
         return tuple(self.columns.index(name) for name in names)
 
     def has_numbers(self, column: str) -> bool:
-        """Return whether a number stands for every bin of the column, that of missing values apart."""
+        """Return whether every bin of the column, apart from that of missing values, has a representative value."""
         present = self.transformation.binning(column).present
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
@@ -516,7 +517,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RaceGoal:
-    """The goal of a race: which configurations it drops, and when it stops.
+    """The goal of a race: the configurations it drops, and when it stops.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ def _intervals(
     limit: float,
     limit_name: str,
 ) -> Markup:
-    """Draw a line for each label, the first above: an interval with a dot in it, and one limit for all.
+    """Draw a line for each label, the first on top: an interval with a dot in it, and one limit for all.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ Part = tuple[Condition, tuple[Condition, ...]]
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Return the kind, the column of a mean, and what is asked, from which a second part is subtracted."""
+    """Return the kind, the column of a mean, and the query, from which a second part is subtracted."""
     every = Condition(text="", rule=None)
     if not is_question(asked.query):
         given = parse_condition(asked.given, columns)
@@ -192,7 +192,7 @@ SMALLEST_BIN = 0.005
 
 @dataclass(frozen=True, kw_only=True)
 class UnguardedPair:
-    """A pair that nothing looks at, with what becomes of it.
+    """A pair that no criterion covers, with the result for its association.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class UnguardedPair:
 
     @property
     def lost(self) -> bool:
-        """Return whether it is strong, and the candidates keep less than half of it."""
+        """Return whether the association is strong, and the candidates preserve less than half of it."""
         return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
 
 
@@ -274,7 +274,7 @@ def _with_example(pair: Pair, configuration: Configuration, original: Counts, ca
 
 
 def with_gaps(configuration: Configuration) -> list[str]:
-    """Columns with a bin of missing values. That two are missing together is known from the form they were asked on."""
+    """Return the columns with a bin of missing values. That two are missing together is known from their questionnaire."""
     binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
     return [name for name, binning in binnings if binning.present < len(binning)]
 
@@ -301,7 +301,7 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
 
 
 def replaced(before: Counts, after: Counts) -> int:
-    """Return the rows of a table that copies of others have taken the place of: what its rows have lost."""
+    """Return the rows of a table that were replaced by copies of others: the rows that are lost."""
     positions = after.find(list(before.bins))
     remaining = np.where(positions >= 0, after.counts[np.maximum(positions, 0)], 0) if len(after) else np.zeros(len(before))
     return int(np.maximum(0, before.counts - remaining).sum())
@@ -331,7 +331,7 @@ class Yardstick:
 
 @one_thread
 def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int) -> tuple[Yardstick, ...]:
-    """Compute for every criterion what to hold its figure against.
+    """Compute reference values for every criterion's figure.
 
     Parameters
     ----------
@@ -460,7 +460,7 @@ class CriterionLook:
 
 @dataclass(frozen=True, kw_only=True)
 class CloserLook:
-    """What a rehearsal found out about one configuration beside how often it is accepted.
+    """The rehearsal's findings about one configuration, beside its acceptance probability.
 
     Attributes
     ----------
@@ -485,7 +485,7 @@ class CloserLook:
 
     @property
     def pairs(self) -> tuple[UnguardedPair, ...]:
-        """Those of the pairs that are worth a line."""
+        """Return the pairs that deserve a line."""
         return worth_a_line(self.unguarded)
 
 
@@ -505,7 +505,9 @@ def typical_configuration(
     results: Sequence[Sequence[AttemptResult]],
     thresholds: list[float],
 ) -> int:
-    """The configuration to look at: accepted most often, and among equals the one whose worst criterion is nearest."""
+    """Return the configuration to inspect: the most often accepted, and among equals the one whose worst criterion is
+    nearest.
+    """
 
     def worst(c: int) -> float:
         ratios = [
@@ -571,7 +573,7 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """Return what a release from this configuration would keep of the associations, beside independent columns."""
+    """Return how much of the associations a release from this configuration would preserve, beside independent columns."""
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]

@@ -47,7 +47,7 @@ METHODS = tuple(BASELINES)
 
 
 def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
-    """Return the request with each of its methods once; with all where it names none.
+    """Return the request with each of its methods once; with all methods where it names none.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
         return SeededEntropy(trials.seed, 8, *key).generator()
 
     def strength(first: int, second: int) -> float:
-        """Cramer's V of two columns, missing values as a value; 0 where their table is too large to look at."""
+        """Return Cramer's V of two columns, missing values as a value; 0 where their table is too large."""
         return cramers_v(table.marginal((first, second))) if sizes[first] * sizes[second] <= 2**20 else 0.0
 
     def risk() -> np.ndarray:
@@ -339,7 +339,9 @@ def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> Basel
 
 
 def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
-    """A row for each method with a table: name, guarantee, thresholds met, CPU time, match risk, a share for each criterion."""
+    """Return a row for each method with a table: name, guarantee, thresholds met, CPU time, match risk, a share for each
+    criterion.
+    """
     return [
         (
             method.name,
@@ -358,7 +360,7 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
 
 
 def guarantee_word(method: BaselineFigures) -> str:
-    """Epsilon, as short as a cell of a table; NONE where nothing is promised."""
+    """Return epsilon in the short form of a table's cell; NONE where nothing is promised."""
     if method.epsilon is None:
         return "NONE"
     nominal = method.guarantee.startswith("nominal")
@@ -381,7 +383,7 @@ def _share_text(figure: float, threshold: float) -> str:
 
 
 def comparison_words(comparison: MethodComparison) -> list[str]:
-    """Say what the table does not say: what promises nothing, what was chosen, and what was left out."""
+    """Say what the table leaves out: the methods without a guarantee, the choices, and what was left out."""
     bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]
     sentences = []
@@ -412,7 +414,7 @@ def configuration_words(comparison: MethodComparison) -> str:
 
 
 def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
-    """Return everything, without rounding; what is not a number is null. CPU times differ from run to run."""
+    """Return all results without rounding; NaN and infinity are null. CPU times differ from run to run."""
     return {
         "public_data_only": True,
         "configuration": comparison.spec.described(comparison.spec.space[comparison.configuration]),
@@ -425,7 +427,7 @@ def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
 
 
 def check_comparison_file(path: Path) -> None:
-    """Raise OutputError for a name that cannot be written: found before minutes of work."""
+    """Raise OutputError for a name that cannot be written, before minutes of work."""
     if path.suffix != ".json":
         raise OutputError(f"--out {path}: expected a file that ends in .json, found {path.name!r}.")
     check_free_name(path, "a file")

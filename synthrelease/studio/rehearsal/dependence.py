@@ -74,7 +74,7 @@ class Pair:
         return self.cramers_v >= LEAST_STRENGTH and self.distance >= LEAST_MOVED
 
     def faint(self, n_rows: int) -> bool:
-        """Return whether the two are associated, of so many rows, but in few of them alone, as rare marks do."""
+        """Return whether the two are associated, for so many rows, but only in a few of them, as rare indicators are."""
         return self.cramers_v >= LEAST_STRENGTH and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
 
     @classmethod
@@ -121,7 +121,7 @@ def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str])
 
 
 def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """The strong ones; first what is furthest from independence beyond chance."""
+    """Return the strong pairs, those furthest from independence beyond chance first."""
     return sorted((pair for pair in pairs if pair.strong), key=lambda pair: -pair.beyond_chance)
 
 
@@ -149,18 +149,18 @@ def shares_of_pairs(table: Counts, columns: Sequence[str], pairs: Sequence[Pair]
 
 
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
-    """A table of two columns without the last bin of those that have a bin for missing values."""
+    """Return a table of two columns without the last bin, if they have a bin for missing values."""
     return counts[: counts.shape[0] - first, : counts.shape[1] - second]
 
 
 def from_independence(counts: np.ndarray) -> np.ndarray:
-    """(n_first, n_second) counts less those that the margins would have if the two columns were independent."""
+    """Return (n_first, n_second) counts minus those expected from the margins under independence."""
     return counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, int(counts.sum()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Purse:
-    """What all tables of a model may cost together.
+    """The most that all tables of a model may cost together.
 
     Attributes
     ----------
@@ -197,13 +197,15 @@ class Purse:
 
     @property
     def single_columns(self) -> bool:
-        """Return whether each column is worth a table of its own beside those that hold it: where squares of shares add up."""
+        """Return whether each column is worth a table of its own, beside those that contain it: where squares of shares add
+        up.
+        """
         return self.kind is RoundedGaussian
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Sharing:
-    """Tables that share a purse: the sum of their weights, and that of their cells, each less for a larger weight."""
+    """Tables that share a purse: the sum of their weights, and that of their cells, each smaller for a larger weight."""
 
     weight: float
     cells: float
@@ -214,7 +216,7 @@ class _Sharing:
 
 @dataclass(frozen=True, kw_only=True)
 class TellingTables:
-    """What a model should be told.
+    """The tables that a model should measure.
 
     Attributes
     ----------
@@ -238,7 +240,7 @@ def telling_tables(
     *,
     progress: Callable[[str], None] = lambda doing: None,
 ) -> TellingTables:
-    """Sub-tables of two or three columns that a model of maximum entropy should be told, when telling costs accuracy.
+    """Select sub-tables of two or three columns that improve a model of maximum entropy, when each measurement costs accuracy.
 
     In rounds, after the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022), without noise because the table is
     public: a model is fitted to the tables so far; of the tables that it gets most wrong those are added whose error, in rows,
@@ -287,7 +289,7 @@ def telling_tables(
 
 
 def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> float:
-    """Sum of all cells' errors, less what a sample of so many rows has of itself: the next one has others.
+    """Return the sum of all cells' errors, minus the part that a sample of so many rows has: the next sample has others.
 
     A cell with m rows is off by sqrt(2 m / pi) on average, with variance m (1 - 2 / pi); two deviations of the sum count, too.
     """
@@ -300,7 +302,7 @@ def _pairs(table: Counts) -> list[Columns]:
 
 
 class _Search:
-    """The tables that were chosen so far, each of them with what is known of the public table."""
+    """The tables chosen so far, each with the knowledge about the public table."""
 
     def __init__(
         self,
@@ -337,7 +339,7 @@ class _Search:
         return (*sorted(chosen), *alone)
 
     def triples(self) -> list[Columns]:
-        """Three columns of which at least two pairs are chosen."""
+        """Return triples of columns of which at least two pairs are chosen."""
         pairs = {pair for columns in self.chosen for pair in combinations(columns, 2)}
         triples = set()
         for first, second in combinations(sorted(pairs), 2):
@@ -347,7 +349,7 @@ class _Search:
         return sorted(triples)
 
     def modelled(self, seed: int) -> Counts:
-        """Draw a table of the same size from the model of what was chosen.
+        """Draw a table of the same size from the model of the chosen tables.
 
         The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes. The fit
         starts from the parameters of the model before.
@@ -374,7 +376,7 @@ class _Search:
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:
-        """The parameters of the model before; of a table that took the place of others the sum of theirs."""
+        """Return the parameters of the previous model; for a table that replaced others, the sum of theirs."""
         start = {columns: np.zeros([self.sizes[column] for column in columns]) for columns in tables}
         for columns, parameters in self._parameters.items():
             if home := next((other for other in tables if set(columns) <= set(other)), None):
@@ -382,7 +384,7 @@ class _Search:
         return list(start.values())
 
     def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
-        """Rows that the model has in wrong cells, beside those that chance explains, of each of these that is not chosen."""
+        """Return, for each of these candidates that is not chosen, the model's rows in wrong cells, beyond chance."""
         modelled = with_pairs(model)
         unknown = (columns for columns in candidates if not self.known(columns))
         return {columns: _beyond_chance(self.exact.get(columns), modelled.get(columns)) for columns in unknown}
@@ -397,7 +399,7 @@ class _Search:
         ]
 
     def shows(self, pair: Pair) -> bool:
-        """Return whether the noise of its table would be smaller than its error without it."""
+        """Return whether the noise of the pair's table would be smaller than its error without it."""
         own = self._sharing([self.places(pair)])
         share = Fraction(own.weight / (self._present() + own).weight)
         noise = self.purse.noise(share).mean_size * self._cells([self.places(pair)])
@@ -409,14 +411,16 @@ class _Search:
         return first, second
 
     def blocked(self, candidates: Iterable[Columns], errors: Mapping[Columns, float]) -> list[Columns]:
-        """Tables that are worth their price, and that a model cannot hold beside those chosen so far; the most wrong first."""
+        """Return tables that are worth their cost but that a model cannot hold beside those chosen so far; the largest
+        errors first.
+        """
         present = self._present()
         worth = [columns for columns in candidates if columns in errors and errors[columns] > self._price(columns, present)]
         worst = sorted(worth, key=lambda columns: -errors[columns])[:_MOST_BLOCKED]
         return [columns for columns in worst if not self._fits(columns)]
 
     def put_first(self, tables: Iterable[Columns]) -> None:
-        """Choose these, and of those chosen before what a model can hold beside them, in the order in which it was chosen."""
+        """Choose these, and those chosen before that a model can hold beside them, in the order in which they were chosen."""
         before, self.chosen, self._refused = self.chosen, {}, set()
         self._choose([*self.first, *tables, *before])
 
@@ -438,7 +442,9 @@ class _Search:
         return any(map(frozenset(columns).issubset, self.chosen.values()))
 
     def _fits(self, columns: Columns) -> bool:
-        """Return whether a model can hold this table beside those that were chosen; once it cannot, it cannot beside more."""
+        """Return whether a model can hold this table beside the chosen ones; a table that does not fit does not fit beside
+        more.
+        """
         if columns in self._refused:
             return False
         fits = largest_clique(self.sizes, [*self.chosen, *self.rules, columns], self.most_cells) <= self.most_cells
@@ -447,7 +453,9 @@ class _Search:
         return fits
 
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
-        """Add tables, the most wrong for their price first, while they are worth it and a model can hold them; how many."""
+        """Add tables, the largest error for their cost first, while they are worth it and a model can hold them; return how
+        many.
+        """
         added: list[Columns] = []
         present = self._present()
         order = sorted(
@@ -465,7 +473,8 @@ class _Search:
         return len(added)
 
     def _price(self, columns: Columns, present: _Sharing) -> float:
-        """Half the expected noise, in rows, that measuring this table adds: its own, and that of the others for smaller shares.
+        """Return half the expected noise, in rows, that measuring this table adds: its own, and that of the others for smaller
+        shares.
 
         Half, because what is known of one table also mends others that share columns with it. On two registers of 15 and 34
         columns the distances of two and three columns were smallest at about that part, and rose on both sides of it.
@@ -478,7 +487,7 @@ class _Search:
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _present(self) -> _Sharing:
-        """All tables that were chosen so far, and those that every column gets."""
+        """Return all tables chosen so far, and those of every single column."""
         alone = [(column,) for column in range(len(self.sizes)) if self.purse.single_columns]
         return self._sharing([*self.chosen, *alone])
 

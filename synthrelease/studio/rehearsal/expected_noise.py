@@ -51,7 +51,7 @@ class ExpectedAnswer:
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
-    """Return by how many rows the count of one bin of each column is off, from the table that tells it best."""
+    """Return the error in rows of the count of one bin of each column, from the table that measures it best."""
     errors: dict[str, float] = {}
     for table in tables:
         for name, size in zip(table.columns, table.sizes, strict=True):

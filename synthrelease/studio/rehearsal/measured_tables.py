@@ -18,7 +18,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredTable:
-    """A table of which every cell is counted with noise, whatever the data.
+    """A table of which every cell is counted with noise, whatever the data are.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class MeasuredTable:
 
 
 def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
-    """The tables that the first family of models measures; none where it chooses them itself."""
+    """Return the tables that the first generator's models measure; none where it chooses them itself."""
     generator = spec.space.generators[0]
     if not isinstance(generator, MeasuringGenerator):
         return ()

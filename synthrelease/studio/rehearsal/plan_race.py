@@ -77,7 +77,7 @@ _WITHIN_REACH = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """What a steward asks of the guarantee.
+    """The guarantee that a steward requests.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Promise:
 
     @classmethod
     def of(cls, epsilon: str | None, *, pure: bool, important: tuple[str, ...] = ()) -> Promise:
-        """Read what a user typed.
+        """Read the guarantee that a user typed.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Promise:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """What a release keeps of the associations, for a reader who has other rows.
+    """The share of the associations that a release preserves, for a reader who has other rows.
 
     Each fit is made to one half of the public rows and compared with the other half. The noise of a fit is as large beside the
     rows of a half as the noise of a release is beside all rows.
@@ -198,7 +198,8 @@ def shown_share(share: float) -> str:
 
 
 class Comparison:
-    """The rows that fits are compared with, in two halves, with what another sample and independent columns have there.
+    """The rows that fits are compared with, in two halves, and their distances from another sample and from independent
+    columns.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ class Comparison:
 
     @cached_property
     def yardsticks(self) -> tuple[np.ndarray, np.ndarray]:
-        """(n_pairs,) distances of one half from the other, and of independent columns of one from the other."""
+        """Return (n_pairs,) the distances of one half from the other, and of independent columns of one from the other."""
         random = SeededEntropy(self.seed, 14).generator()
         alone = [shares_of_pairs(independent_columns(side, random), self.columns, self.pairs) for side in self.sides]
         apart = (distances(self.shares[1 - side], alone[side]) for side in (0, 1))
@@ -227,8 +228,9 @@ class Comparison:
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
-        """Which pairs tell what a fit keeps, all or those with the strongest associations, and whether they do: independent
-        columns are clearly farther away than another sample."""
+        """Return which pairs show what a fit preserves, all or those with the strongest associations, and whether they do:
+        independent columns are clearly farther away than another sample.
+        """
         strongest = [self.pairs.index(pair) for pair in tied_pairs(self.pairs)[: len(self.columns)]]
         every, (sample, independent) = list(range(len(self.pairs))), self.yardsticks
         for indices in (every, strongest):
@@ -436,14 +438,14 @@ def _drawn(
 
 
 def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
-    """(n_wide, n_narrow) how the rows of each wider bin lie in the narrower ones that it is made up of."""
+    """Return (n_wide, n_narrow) how the rows of each wider bin are spread over the narrower bins in it."""
     inside = (wide_bins == np.arange(wide_bins.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Raced:
-    """One plan, and what fits of it keep.
+    """One plan, and the share that its fits preserve.
 
     Attributes
     ----------
@@ -472,7 +474,9 @@ class Raced:
 
     @property
     def surely(self) -> float:
-        """Return what is kept, less its standard error: a plan must keep so much to stand in for one of a larger epsilon."""
+        """Return the preserved share minus its standard error: a plan must preserve so much to replace one with a larger
+        epsilon.
+        """
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
     @property
@@ -541,7 +545,7 @@ class PlanRace:
         return best
 
     def at(self, total: Fraction) -> Raced:
-        """Return the plan of so large an epsilon of the whole release, with tables that are looked for at it."""
+        """Return the plan with this epsilon of the whole release, with tables that are selected for it."""
         if total not in self._raced:
             told = telling_tables(
                 self._table,
@@ -561,7 +565,8 @@ class PlanRace:
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """Return the plan of a way of measuring that publishes nothing, where tables keep too little and it keeps clearly more.
+        """Return the plan of a method that publishes no tables, where fixed tables preserve too little and it preserves clearly
+        more.
 
         A generator that finds its own tables promises no pair of important columns.
         """
@@ -580,7 +585,7 @@ class PlanRace:
         return layout.sizes.count(2) >= _LEAST_FOR_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, *, final: bool = False) -> Kept | None:
-        """Return what fits of a plan keep; None where one fails."""
+        """Return the share that fits of a plan preserve; None where one fails."""
         own = AdaptivePure if raced.pure else Adaptive
         if raced.unpublished == "adaptive":
             generator: Generator = own(draw="evenly")
@@ -590,7 +595,7 @@ class PlanRace:
         return self.held_out.kept(generator, charge, self._background, self._progress, final=final)
 
     def widest(self, told: TellingTables, most: int = 3) -> list[tuple[str, int]]:
-        """The columns whose tables have the most cells, each of which gets noise; with how many bins they have."""
+        """Return the columns whose tables have the most cells, each of which gets noise, with their numbers of bins."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         cells = [0] * len(sizes)
         for columns in told.tables:
@@ -636,20 +641,24 @@ _MOST_FOR_OWN_TABLES = 30
 
 
 def needed_of(most: float) -> float:
-    """Return what a cheaper plan must keep where the best one keeps so much: nearly as much, or enough; what a draft aims at is
-    not given up."""
+    """Return what a cheaper plan must preserve if the best one preserves so much: nearly as much, or enough; the aim of a
+    draft is not lowered.
+    """
     return min(ENOUGH, max(most - CLEARLY, min(most, PROMISED)))
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
-    """For a fit to this part of the rows, beside which its noise is as large as that of the purse beside all of them."""
+    """Return the charge for a fit to this part of the rows, with noise as large relative to it as the purse's noise to all
+    rows.
+    """
     if purse.kind is DiscreteLaplace:
         return mechanism(GENERATION, purse.cost / part, "a fit to public rows")
     return gaussian(GENERATION, purse.cost / part**2, "a fit to public rows")
 
 
 def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None = None) -> str:
-    """Return what a smaller epsilon would keep, and what would make a plan keep more, in sentences: each a figure of this run.
+    """Return sentences on what a smaller epsilon would preserve, and what would make a plan preserve more: each a figure of
+    this run.
 
     Parameters
     ----------

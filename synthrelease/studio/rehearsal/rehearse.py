@@ -75,7 +75,7 @@ class RehearsalStore:
         self.about = about
 
     def add(self, results: list[AttemptResult]) -> None:
-        """Keep some attempts, at once and all or none of them."""
+        """Store some attempts, at once and all or none of them."""
         rows = [
             (str(result.generation), result.configuration, result.number, json.dumps(vars(result), default=str))
             for result in results
@@ -90,13 +90,15 @@ class RehearsalStore:
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
 
     def keep(self, task: str, number: int, outcome: object) -> None:
-        """Keep what one of the numbered runs of a task gave, as JSON. The task names all that it depends on beside `about`."""
+        """Store the result of one of the numbered runs of a task, as JSON. The task names everything it depends on beside
+        `about`.
+        """
         with self._connection:
             row = (task, number, json.dumps(outcome))
             self._connection.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?)", row)
 
     def outcomes(self, task: str) -> dict[int, Any]:
-        """Return what the runs of a task gave, by number."""
+        """Return the results of the runs of a task, by number."""
         rows = self._connection.execute("SELECT number, outcome FROM outcomes WHERE task = ?", (task,))
         return {number: json.loads(outcome) for number, outcome in rows}
 
@@ -126,7 +128,7 @@ class RehearsalProgress:
 
 
 def standing(path: Path) -> RehearsalProgress | None:
-    """Read how far the rehearsal is that writes this file; None where nothing can be read yet. Changes nothing."""
+    """Return the progress of the rehearsal that writes this file; None where nothing can be read yet. Changes nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as connection:
             course = connection.execute("SELECT phase, done, total FROM course").fetchone()
@@ -286,7 +288,7 @@ def _make_folder(out: Path) -> None:
 
 @dataclass(kw_only=True)
 class _Course:
-    """A rehearsal while it runs."""
+    """A rehearsal in progress."""
 
     request: RehearsalRequest
     trials: Trials
@@ -384,7 +386,7 @@ class _Course:
         return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
     def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
-        """These attempts, run where they are missing; without those for which no time is left."""
+        """Return these attempts; run the missing ones, without those for which no time is left."""
         results = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
@@ -429,7 +431,9 @@ class _Course:
     def _kept(
         self, phase: str, task: str, action: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]
     ) -> dict[int, Any]:
-        """Return what the numbered runs of a task gave: stored ones from the store, others run as long as there is time."""
+        """Return the results of the numbered runs of a task: stored ones from the store, others run as long as there is
+        time.
+        """
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
 
@@ -443,7 +447,7 @@ class _Course:
     def _attempts(
         self, missing: Sequence[tuple[int, int]], generation: Fraction, phase: str, deadline: float | None
     ) -> list[AttemptResult]:
-        """Run attempts, and store each as it comes."""
+        """Run attempts, and store each when it ends."""
         arguments = ((self.trials, chunk, generation) for chunk in chunks(missing))
         total, keep = len(missing), self.store.add
         batches = self._run_all(phase, run_attempts, arguments, deadline, total=total, keep=keep, size=len)
@@ -460,7 +464,7 @@ class _Course:
         keep: Callable[[Any], None] = lambda result: None,
         size: Callable[[Any], int] = lambda result: 1,
     ) -> list[Any]:
-        """Run the tasks of a phase; begin none when the time is used up or the user stops it, and keep those that end.
+        """Run the tasks of a phase; start none when the time is used up or the user stops it, and store those that end.
 
         Parameters
         ----------
@@ -494,7 +498,7 @@ class _Course:
 
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    """Run one of the numbered runs of a task, and return its outcome as JSON has it."""
+    """Run one of the numbered runs of a task, and return its result as JSON."""
     outcome = action(*arguments)
     return number, json.loads(json.dumps(outcome, default=vars))
 

@@ -58,7 +58,7 @@ def statistic(value: float | None) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: a data class by its fields, fractions as numbers; what is not a number is null."""
+    """Return a value as JSON: a data class by its fields, fractions as numbers; NaN and infinity as null."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value):
@@ -145,7 +145,7 @@ LONGEST_SETTING = 80
 
 
 def describe(configuration: Configuration) -> str:
-    """A configuration in a line: what differs between configurations, not what all share."""
+    """Return a configuration in a line: its differences from other configurations, not what all share."""
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector"})
     columns = configuration.transformation.schema.by_name
     bins = [
@@ -162,7 +162,7 @@ def describe(configuration: Configuration) -> str:
 
 
 def document(rehearsal: Rehearsal) -> dict[str, Any]:
-    """rehearsal.json: everything of the report but the times, so that the same seed gives the same file."""
+    """Return rehearsal.json: everything in the report except the times, so that the same seed gives the same file."""
     race = rehearsal.race
     return {
         "title": rehearsal.spec.title,
@@ -204,7 +204,7 @@ _PICTURED = 30
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionOnPage:
-    """A criterion with what the rehearsal advises on it, the closer look at it where there is one, and its unit."""
+    """A criterion with the rehearsal's advice, its closer look where there is one, and its unit."""
 
     criterion: Criterion
     advice: CriterionAdvice
@@ -261,7 +261,7 @@ class Report:
 
     @property
     def looked_at(self) -> int | None:
-        """The number of the configuration that the closer look is at; None where it is not on the shortlist."""
+        """Return the number of the inspected configuration; None where it is not on the shortlist."""
         look, best = self.rehearsal.look, self.shown
         return best.index(look.configuration) + 1 if look and look.configuration in best else None
 
@@ -303,7 +303,7 @@ class Report:
 
 
 def page(rehearsal: Rehearsal, noise_level: float) -> str:
-    """report.html: one file that needs nothing else."""
+    """Return report.html, a page that needs no other file."""
     return (
         templates(Path(__file__).parent / "templates", __file__)
         .get_template("report.html")

@@ -153,5 +153,5 @@ def risk_report(
 
 
 def _inverse(matches: np.ndarray) -> np.ndarray:
-    """1 / s, and 0 without a match."""
+    """Return 1 / s, and 0 without a match."""
     return np.where(matches > 0, 1 / np.maximum(matches, 1), 0.0)

@@ -107,7 +107,7 @@ class Units:
         return Band(label=label, ranges=tuple((position, position + 1) for position in positions))
 
     def label(self, start: int, stop: int) -> str:
-        """A range of units in words."""
+        """Return a range of units in words."""
         if self.categories:
             return " + ".join(self.categories[start:stop])
         if self.kind == "real":
@@ -116,7 +116,7 @@ class Units:
         return f"{start}" if stop - start == 1 else f"{start}{between}{stop - 1}"
 
     def without(self, bands: Iterable[Band]) -> tuple[Band, ...]:
-        """Return what the bands leave over, in order; one band for each category."""
+        """Return the ranges outside the bands, in order; one band for each category."""
         uncovered, at = [], self.first
         for start, stop in [*sorted(part for band in bands for part in band.ranges), (self.stop, self.stop)]:
             if at < start:
@@ -252,7 +252,7 @@ _ROWS = 100_000
 
 
 def check_table_path(path: str | Path) -> Path:
-    """The path, when its suffix is known, nothing is there and its folder exists.
+    """Return the path, when its suffix is known, nothing is there and its folder exists.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def check_table_path(path: str | Path) -> Path:
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
-    """Write a table, (n,) values by column; the file is there as a whole or not at all, and equal tables give equal bytes.
+    """Write a table, (n,) values by column. The file appears complete or not at all, and equal tables give equal bytes.
 
     Raises
     ------
@@ -313,7 +313,7 @@ MAX_COLUMNS = 40
 
 
 def _rows(value: Any) -> Any:
-    """One message instead of one for each value and each type that it could have had."""
+    """Give one message instead of one for each value and each type that it could have had."""
     if isinstance(value, list) and all(isinstance(row, list) and all(_is_entry(entry) for entry in row) for row in value):
         return value
     raise Unexpected("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
@@ -497,7 +497,7 @@ MAX_COMBINATIONS = 100_000
 
 @contextmanager
 def _inside(place: str) -> Iterator[None]:
-    """Name the place of a mistake that has none: the part of a table or column in which it is found."""
+    """Name the place of a mistake that has none: the part of a table or column where it was found."""
     try:
         yield
     except Unexpected as error:
@@ -1055,7 +1055,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
 
 
 def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """n rows from a fitted network."""
+    """Draw n rows from a fitted network."""
     cells: dict[str, np.ndarray] = {}
     units: dict[str, np.ndarray] = {}
     for name, family in network.families.items():

@@ -40,7 +40,7 @@ class ConfidenceIntervals:
 def student_interval(
     estimates: np.ndarray, variances: np.ndarray, degrees_of_freedom: np.ndarray, confidence: float
 ) -> ConfidenceIntervals:
-    """estimate -+ t quantile * sqrt(variance); with infinitely many degrees of freedom the normal interval.
+    """Return estimate -+ t quantile * sqrt(variance); with infinitely many degrees of freedom the normal interval.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceInterva
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """NaN where the denominator is not positive."""
+    """Return the ratio; NaN where the denominator is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(denominator) > 0, np.divide(numerator, denominator), np.nan)
 
@@ -141,7 +141,7 @@ class StackedDesign:
 
     @cached_property
     def n_parameters(self) -> int:
-        """k, the rank of the model matrix."""
+        """Return k, the rank of the model matrix."""
         gram = self.design.gram(self.rows)
         scale = np.sqrt(np.diag(gram))
         scale[scale == 0] = 1.0  # a product can vanish in all cells
@@ -303,12 +303,12 @@ class PropensityScore:
 
     @property
     def ratio(self) -> float:
-        """pmse / null_expectation: about 1 for rows drawn from the original's distribution; NaN for k = 1."""
+        """Return pmse / null_expectation: about 1 for rows drawn from the original's distribution; NaN for k = 1."""
         return self.pmse / self.null_expectation if self.null_expectation > 0 else float("nan")
 
 
 def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
-    """pMSE of a logistic regression of "synthetic" on all columns, on the stacked original and synthetic rows.
+    """Return the pMSE of a logistic regression of "synthetic" on all columns, on the stacked original and synthetic rows.
 
     The model has an indicator for every bin of every column, and for every two columns with numbers the product of their
     standardised numbers: it sees differences in any single column, and in the correlations.
@@ -380,7 +380,7 @@ class RegressionComparison:
 
 
 def standardised_difference(original: np.ndarray, synthetic: np.ndarray, original_se: np.ndarray) -> np.ndarray:
-    """|beta_orig - beta_syn| / SE(beta_orig), at least 0; NaN where the standard error is 0.
+    """Return |beta_orig - beta_syn| / SE(beta_orig), at least 0; NaN where the standard error is 0.
 
     Source: Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest",
     second (the text has no page numbers).
@@ -680,7 +680,7 @@ def compared(
 
 
 def _odds(criterion: LogisticRegression, configuration: Configuration) -> Odds:
-    """The regression of a criterion on the bins of a configuration, each of which lies in one of the criterion's."""
+    """Return the regression of a criterion on the bins of a configuration, each of which is in one of the criterion's bins."""
     column = configuration.transformation.schema[criterion.target]
     binning_of_criterion = column.alternatives[criterion.representation[criterion.target]]
     binning = configuration.transformation.binning(criterion.target)

@@ -23,7 +23,7 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """Say what is proposed, what it costs, and how often it finds no table; nothing where no plan can be offered."""
+    """Describe the proposal, its cost, and the probability that it finds no table; nothing where no plan can be offered."""
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
         return []
@@ -56,7 +56,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _expected(judgement: Judgement, wanted: float) -> list[str]:
-    """Say what attempts that chose nothing tell about a plan."""
+    """Say what attempts that influenced no choice show about a plan."""
     fits = f", with {judgement.fits} private fits" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
     accepted = f"{percent(judgement.acceptance)} of them were accepted (95% interval {interval})"
@@ -79,7 +79,7 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
-    """Say how often the proposed plan finds no table, and the one that was rehearsed."""
+    """Say how often the proposed plan finds no table, and how often the rehearsed one does."""
     proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if proposed is None or proposed.nothing_high is None:
         return []
@@ -102,7 +102,7 @@ def epsilon_text(value: Fraction) -> str:
 
 
 def law_text(law: FiniteLaw) -> str:
-    """A number of rounds in words."""
+    """Return a number of rounds in words."""
     if len(law.atoms) == 1:
         number = law.atoms[0][0]
         return "one round" if number == 1 else f"at most {number} rounds"
@@ -116,7 +116,7 @@ def rounds_text(law: FiniteLaw) -> str:
 
 
 def lines(chosen: Offer | None) -> str:
-    """Return what to put into the specification; empty without an offer."""
+    """Return the text to put into the specification; empty without an offer."""
     if chosen is None or chosen.law is None:
         return ""
     return (
@@ -127,7 +127,7 @@ def lines(chosen: Offer | None) -> str:
 
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return what a release by the specification as it is costs, and how often it finds no table; None without an outlook."""
+    """Return the cost of a release by the present specification, and how often it finds no table; None without an outlook."""
     outlook = rehearsal.outlook
     return None if outlook is None or not math.isfinite(outlook.nothing) else _plan(rehearsal.spec, outlook)
 
@@ -144,7 +144,7 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
-    """The price of a specification, with what is expected of its search, in four digits."""
+    """Return the cost of a specification, with the expected result of its search, in four digits."""
     total = spec.plan.total
     return PlanTable(
         epsilon=total.epsilon,
@@ -165,18 +165,18 @@ def _short(share: float) -> float:
 
 
 def finite(value: float) -> float | None:
-    """A number for JSON, which knows no NaN and nothing infinite."""
+    """Return a number for JSON, which has no NaN or infinity."""
     return value if math.isfinite(value) else None
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """Return in what the figure and the threshold of each criterion are measured; empty for a plain number."""
+    """Return the unit of each criterion's figure and threshold; empty for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
-    """Say what figures below 0 mean, of criteria that have them; empty where none has."""
+    """Explain negative figures, for criteria that have them; empty where none has."""
     names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
     if not names:
         return ""
@@ -187,14 +187,14 @@ def below_zero(rehearsal: Rehearsal) -> str:
 
 
 def short(value: float | None) -> str:
-    """A figure to three digits; empty where there is none."""
+    """Return a figure to three digits; empty where there is none."""
     if value is None or math.isnan(value):
         return ""
     return "kept nothing" if math.isinf(value) else figure(value, 3)
 
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
-    """Say what a release costs, how often it finds no table, how many rounds it needs, and what to do where these are many."""
+    """Say what a release costs, how often it finds no table, how many rounds it needs, and the remedy where these are many."""
     outlook, spec = rehearsal.outlook, rehearsal.spec
     if outlook is None or not rehearsal.shortlist:
         return []
@@ -236,7 +236,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _rounds(value: float) -> str:
-    """A number of rounds; that of a search without end."""
+    """Return a number of rounds; also for a search without end."""
     if math.isinf(value):
         return "without end"
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
@@ -250,7 +250,7 @@ _OPEN = (
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """The open question about persons, and what is wrong with thresholds, one sentence each."""
+    """Return the open question about persons, and the problems of thresholds, one sentence each."""
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
         return open_questions
@@ -300,7 +300,7 @@ def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
 
 
 def pair_words(pair: UnguardedPair) -> str:
-    """A pair that nothing looks at, in a line."""
+    """Describe a pair that no criterion covers, in a line."""
     first, second = map(words, pair.columns)
     in_candidates = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
@@ -312,7 +312,7 @@ def pair_words(pair: UnguardedPair) -> str:
 
 
 def verdict_words(rehearsal: Rehearsal) -> list[str]:
-    """Candidates beside independent columns, and what a release from this shortlist is refused for."""
+    """Describe candidates beside independent columns, and the reasons for which a release from this shortlist is refused."""
     verdict = None if rehearsal.look is None else rehearsal.look.verdict
     if verdict is None or not verdict.hang_together:
         return []
@@ -334,7 +334,7 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def conclusion_words(rehearsal: Rehearsal) -> list[str]:
-    """Say for each intended question what a reader would take from candidates, and the answer of the public file."""
+    """Say, for each intended question, what a reader would conclude from candidates, and the answer of the public file."""
     return [
         f"{conclusion.question}: {answer_text(conclusion.public, conclusion.unit)} in the public file, "
         f"{_spread(conclusion)} in the candidates"
@@ -366,7 +366,7 @@ COSTLY = 0.1
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
-    """Say what the projection of the configuration costs, and what to do where that is much; empty where it changes little."""
+    """Say what the projection of the configuration costs, with the remedy where that is much; empty where it changes little."""
     look = rehearsal.look
     if look is None or look.replaced <= COSTLY:
         return ""
@@ -427,7 +427,7 @@ class Sentences:
 
 
 def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
-    """Return what the terminal says of a rehearsal, by heading, in the order in which a steward decides."""
+    """Return the text of a rehearsal for the terminal, by heading, in the order in which a steward decides."""
     say = Sentences.of(rehearsal)
     return {
         "Budget and rounds:": say.proposal,
