@@ -262,7 +262,7 @@ def test_a_release_is_verified(folder: Path, document: ReleaseDocument) -> None:
     found = verify_bundle(folder)
     assert found.passed, [check for check in found.checks if check.problems]
     (check,) = [check for check in found.checks if check.name == "marks"]
-    assert check.found.startswith("rows with a mark: ")
+    assert check.found.startswith("rows with an indicator: ")
     part = document.parts["marks"]
     assert isinstance(part, MarksPart)
     wanted = {group: {name: MARKS[name] for name in marks} for group, marks in GROUPS.items()}
