@@ -28,7 +28,7 @@ SAME_NUMBER = (
 )
 
 ADVICE = (
-    "Neither rows nor values are shown, and the number of these rows is not shown. What this message says comes from the "
+    "Neither the rows, nor their values, nor their number is shown. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
     'so where nothing else is asked for: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )

@@ -73,7 +73,7 @@ def test_public_work_goes_on_without_an_answer_and_without_a_table_each_row_is_a
     ("more", "changes", "expected"),
     [
         ("", {"[columns.year]": '[columns.year]\nsource = "purse"'}, r"unit\.key: expected a column that is not released"),
-        ("", {'missing = "drop"\n': 'rows = "exact"\nmissing = "drop"\n'}, "exact number of kept rows tells"),
+        ("", {'missing = "drop"\n': 'rows = "exact"\nmissing = "drop"\n'}, "exact number of kept rows reveals"),
         ('[split]\nby = "number"\npiece = 1\nof = 2\n', {}, "the rows of a person into several pieces"),
         (
             '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "Register"\n',

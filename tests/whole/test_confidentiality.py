@@ -63,7 +63,7 @@ def assert_tight(accounts: Enclave, spent: Fraction, published: str = "none", *,
 def test_a_release_shows_released_bins_alone(accounts: Enclave, talker: Talker) -> None:
     outcome = talker.release(accounts)
     assert outcome.code == 0
-    assert " ".join(outcome.err.split()).endswith("tells whether the file fits, and spends nothing.")
+    assert " ".join(outcome.err.split()).endswith("checks whether the file fits, and spends nothing.")
     assert_tight(accounts, CHARGED, "whole")
     faces, years = {"head", "tail"}, {str(year) for year in range(2000, 2010)}
     two = {"<500000000000", ">=500000000000"}, {"0-499999999999", "500000000000-999999999999"}
