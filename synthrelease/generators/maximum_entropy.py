@@ -594,7 +594,7 @@ def maximum_entropy(
     base = base_potentials(tree, plausibility, prior)
     fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
     tolerances = tolerances_of(fit.targets, _PRECISION, _FINEST)
-    near = bool(measured.tables or measured.sums) and fit.solve(tolerances, _SWEEPS, agreed=exact)
+    near = bool(measured.tables) and fit.solve(tolerances, _SWEEPS, agreed=exact)
     if near and not measured.agreements:
         shares = fit.shares
     else:
@@ -740,15 +740,19 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Scale agreements by their curvature at these parameters, so that each is about as steep as the others; return the
-        parameters in the new scale."""
+        """Scale agreements by their curvature at these parameters, where floats can tell it, so that each is about as steep as
+        the others; return the parameters in the new scale."""
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:
             shares = [np.exp(belief) for belief in self.tree.calibrate(self.potentials(parameters))[1]]
             curvature = self.agreements.covariances(shares) + np.diag(self.ridge[start:])
-            factor = np.linalg.cholesky(curvature + np.eye(len(curvature)) * _LEAST_CURVED)
-            self.root = np.linalg.inv(factor).T
-            scaled[start:] = factor.T @ parameters[start:]
+            try:
+                factor = np.linalg.cholesky(curvature + np.eye(len(curvature)) * _LEAST_CURVED)
+                self.root = np.linalg.inv(factor).T
+            except np.linalg.LinAlgError:  # of numbers that contradict one another floats lose it
+                self.root = None
+            else:
+                scaled[start:] = factor.T @ parameters[start:]
         return scaled
 
     def _of_tilt(self, tilt: Tilt, shares: Sequence[np.ndarray]) -> float:

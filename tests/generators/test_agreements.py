@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.errors import RejectedRound
 from synthrelease.generators.agreements import AgreeingPairs, AgreementTerms, NoisyAgreements
 from synthrelease.generators.base import Background
 from synthrelease.generators.junction_tree import JunctionTree
@@ -211,6 +212,37 @@ def test_a_model_without_room_for_all_pairs_takes_those_that_stand_out() -> None
     for place in range(0, 30, 2):
         agreed = rows.counts[rows.bins[place] == rows.bins[place + 1]].sum() / n
         assert agreed == pytest.approx(0.9, abs=0.08)
+
+
+def test_sums_beside_agreements_hold_where_there_is_no_table() -> None:
+    """Rows of three columns that are alike: the second column is known by its agreements, and the sum says the same."""
+    world = World(dict.fromkeys("abc", 1))
+    generator = Marginals(tables="all 2-way", pairs="agreements", sums="a[0 5]:b[0 1]", prior_weight=0.01)
+    charge = generator.charge(Fraction(10))
+    found = generator.measure(world.private([0] * 30 + [7] * 70, [charge], NoNoise()), charge)
+    assert not found.tables
+    model = generator.model(found, Background(plausibility=Plausibility(layout=world.layout, masks=())))
+    drawn = model.sample(10_000, np.random.default_rng(1)).dense().ravel()
+    assert (drawn[0], drawn[7]) == (pytest.approx(3000, abs=20), pytest.approx(7000, abs=20))
+
+
+def test_numbers_that_contradict_one_another_end_in_a_rejected_round() -> None:
+    """Of four columns three agree in at least one pair: no row is as if none did. The budget is spent by then."""
+    layout = Layout(columns=tuple("abcd"), sizes=(2,) * 4)
+    family = Marginals(tables="all 2-way", pairs="agreements", prior_weight=0.001)
+    agreeing, n = family.agreeing(layout), 10**8
+    noisy = NoisyAgreements(
+        columns=agreeing.columns,
+        counts=np.full(4, n // 2),
+        pairs=agreeing.pairs,
+        agreements=np.zeros(6, dtype=np.int64),
+        laws=agreeing.laws(Fraction(1000), DiscreteLaplace),
+    )
+    with pytest.raises(RejectedRound):
+        family.model(
+            NoisyMarginals(layout=layout, n=n, tables=(), agreements=noisy),
+            Background(plausibility=Plausibility(layout=layout, masks=())),
+        )
 
 
 def test_rare_bins_and_agreements_exclude_each_other() -> None:
