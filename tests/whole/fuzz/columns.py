@@ -63,6 +63,20 @@ def column(random: Random, name: str) -> Column:
     return found
 
 
+def of_two_bins(random: Random, name: str) -> Column:
+    """A column of two bins, one of which may be that of missing values."""
+    labels = ["v0", "v1"][: random.randint(1, 2)]
+    missing = "bin" if len(labels) == 1 else "drop"
+    return Column(
+        name=name,
+        lines=[f"[columns.{name}]", 'kind = "category"', f"categories = {toml(labels)}", f"missing = {toml(missing)}"],
+        texts=[*labels, *(["zz"] if random.random() < 0.2 else [])],
+        alternatives={"categories": labels},
+        missing=missing,
+        conditions=[f"{name} == 'v0'", *([f"{name} is missing"] if missing == "bin" else [])],
+    )
+
+
 def _integer(random: Random, name: str) -> Column:
     low = random.choice([0, 0, -3, 10])
     high = low + random.randint(1, 4)

@@ -18,6 +18,7 @@ from synthrelease.enclave import persons as marks
 from synthrelease.errors import InputError
 from synthrelease.generators import adaptive_mechanism as private_tables
 from synthrelease.generators import privbayes_mechanism as privbayes
+from synthrelease.generators.agreements import AgreeingPairs
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.grids import NoisyFigure
 from synthrelease.releasing import release
@@ -51,6 +52,11 @@ def forgotten_rounding() -> Any:
     """A figure on its grid moves by its rounding, too."""
     true = randomness.noise_grid
     return patch.object(randomness, "noise_grid", lambda *given: true(*given)._replace(steps=true(*given).steps - 2))
+
+
+def low_price_of_agreements() -> Any:
+    """Columns that change move their own counts alone, and no agreement."""
+    return patch.object(AgreeingPairs, "price", lambda agreeing, ratio: ratio * len(agreeing.columns))
 
 
 def draws_for_full_cells() -> Any:
@@ -215,6 +221,7 @@ FAULTS: dict[Fault, str] = {
     low_score_sensitivity: '"privbayes"',
     low_ratio_sensitivity: '"relative_marginal_error"',
     low_step_sensitivity: '"regression_one_step"',
+    low_price_of_agreements: '"agreements"',
     forgotten_rounding: "criteria",
     draws_for_full_cells: '"marginals"',
     configuration_by_rows: "criteria",

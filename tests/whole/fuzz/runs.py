@@ -14,7 +14,7 @@ from random import Random
 from tempfile import mkdtemp
 
 from synthrelease.data.counts import Counts
-from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
+from synthrelease.errors import BudgetError, InputError, InternalError, SpecError, SynthreleaseError, failure_of
 from synthrelease.privacy.charges import GENERATION
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.release import release
@@ -68,7 +68,8 @@ def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str,
     random = Random(seed)
     with _folder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        spec = drawn(random, libraries=libraries, linked=seed % 6 == 5, with_areas=seed % 12 == 4)
+        special = {"linked": seed % 6 == 5, "with_areas": seed % 12 == 4, "agreements": seed % 12 == 10}
+        spec = drawn(random, libraries=libraries, **special)
         if having not in spec.configuration + spec.acceptance:
             return
         path = spec.write(folder)
@@ -132,12 +133,14 @@ def _end(spec: ReleaseSpec, data: Source, priors: Mapping[str, Counts], world: W
     """How a release ends, in words; what it publishes goes to the world."""
     try:
         found = release(spec, data, priors=priors)
+    except InternalError as error:  # after the charge: a budget lost, whatever the other world does
+        raise Leak(f"a release breaks: {error}") from error
     except SynthreleaseError as error:
         if isinstance(error, BudgetError) and "said to be public" in str(error):
             raise NoNeighbours("the private rows are those of a public table") from None
         named = [str(data), *([str(data.members)] if data.members else [])]
         return reduce(lambda text, name: text.replace(name, ""), named, f"{type(error).__name__}: {error}")
-    except Exception as error:  # after the charge: a budget lost, whatever the other world does
+    except Exception as error:
         raise Leak(f"a release breaks: {failure_of(error)}") from error
     if found is None:
         return "nothing"
@@ -164,6 +167,7 @@ def _count(spec: Drawn, loaded: ReleaseSpec, kind: str, world: World, end: str, 
     options += [f"criterion: {each.kind}, answered by measurements" for each in loaded.criteria if each.answered_by]
     flags = {"joint test": spec.search.joint, "shared measurements": loaded.shared_measurements, "pieces": spec.search.parts}
     flags["models"] = "[[models]]" in spec.configuration
+    flags["agreements"] = 'pairs = "agreements"' in spec.configuration
     flags["areas"] = "[geography]" in spec.configuration
     flags |= {"members": spec.members is not None, "members in one file": bool(spec.members and spec.members.one_file)}
     tally.kinds.update([*options, *(name for name, on in flags.items() if on)])

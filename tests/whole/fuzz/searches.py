@@ -13,6 +13,7 @@ PURE = ("privbayes", "privbayes", "marginals", "marginals", "mwem", "adaptive_pu
 CONCENTRATED = ("gaussian_marginals", "pep", "adaptive", "dpgan", "dpctgan", "patectgan")
 LIBRARIES = ("mst", "aim")
 NESTED = ("nested_pure", "nested")
+PUBLISHED = ("marginals", "gaussian_marginals")
 NETWORKS = ["steps = 3", "batch = 20", "critic_width = 4", "generator_width = 8", "latent = 3"]
 
 
@@ -34,17 +35,22 @@ class Search:
     parts: bool
 
 
-def search(random: Random, columns: Sequence[Column], *, libraries: bool, within: Areas | None = None) -> Search:
+def search(
+    random: Random, columns: Sequence[Column], *, libraries: bool, within: Areas | None = None, agreements: bool = False
+) -> Search:
     """A random one.
 
     Parameters
     ----------
     libraries : whether MST and AIM may be drawn, which take seconds.
     within : areas that a generator most often draws level by level; None where there are none.
+    agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
     """
     joint, shared = random.random() < 0.4, random.random() < 0.35
-    if within is not None and random.random() < 0.8:
-        families: list[str] = [random.choice(NESTED)]
+    if agreements:
+        families: list[str] = [random.choice(PUBLISHED)]
+    elif within is not None and random.random() < 0.8:
+        families = [random.choice(NESTED)]
     elif shared:
         families = ["marginals"]
     elif libraries and random.random() < 0.02:
@@ -53,7 +59,7 @@ def search(random: Random, columns: Sequence[Column], *, libraries: bool, within
         families = random.sample(sorted({*PURE, *CONCENTRATED}), 1 if random.random() < 0.8 else 2)
     concentrated = not set(families) <= {*PURE, NESTED[0]}
     tables = [
-        "[[generators]]\n" + "\n".join([f"family = {toml(each)}", *_settings(random, each, columns, within)])
+        "[[generators]]\n" + "\n".join([f"family = {toml(each)}", *_settings(random, each, columns, within, agreements)])
         for each in families
     ]
     tables.append("[[projections]]\n" + "\n".join(_projection(random, columns)))
@@ -65,10 +71,10 @@ def search(random: Random, columns: Sequence[Column], *, libraries: bool, within
     budget += ["models = 0.5"] if questions else []
     tables.append("[budget]\n" + "\n".join(budget))
     selection = _selection(random, concentrated)
-    answers = shared and random.random() < 0.7
+    answers = shared and random.random() < 0.7 and not agreements
     if shared:
         selection += ['measurements = "shared"', f"publish_measurements = {toml(answers)}"]
-    elif families[0] in ("marginals", "gaussian_marginals", *NESTED) and len(families) == 1 and random.random() < 0.4:
+    elif not agreements and families[0] in (*PUBLISHED, *NESTED) and len(families) == 1 and random.random() < 0.4:
         selection += ["publish_measurements = true"]
     if joint:
         selection += ['test = "joint"', f"test_epsilon = {random.choice(['0.7', '5'])}", "false_acceptance = 0.3"]
@@ -111,7 +117,7 @@ def _projection(random: Random, columns: Sequence[Column]) -> list[str]:
     return ['kind = "minimum_count"', f"minimum_count = {random.choice(['1', '2', '[1, 2]'])}", *keep]
 
 
-def _settings(random: Random, family: str, columns: Sequence[Column], within: Areas | None) -> list[str]:
+def _settings(random: Random, family: str, columns: Sequence[Column], within: Areas | None, agreements: bool) -> list[str]:
     names = names_of(columns)
     if within is not None and family in NESTED:
         return nested(random, within, [name for name in names if name not in (within.level.name, within.lowest.name)])
@@ -125,8 +131,9 @@ def _settings(random: Random, family: str, columns: Sequence[Column], within: Ar
             f"epsilon_split = {random.choice(['0.1', '0.3', '0.7', '[0.1, 0.5]'])}",
             f"selector = {toml(random.choice(['permute_and_flip', 'exponential']))}",
         ]
-    if family in ("marginals", "gaussian_marginals"):
-        return _marginals(random, names, sums=family == "marginals")
+    if family in PUBLISHED:
+        pairs = ['pairs = "agreements"'] if agreements else []
+        return [*_marginals(random, names, sums=family == "marginals"), *pairs]
     if family in ("mwem", "pep"):
         found = ["queries = 40", f"iterations = {random.choice([2, 5])}", "inner_updates = 3"]
         return [*found, f"marginal = {random.randint(1, 3)}"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from tests.whole.fuzz.areas import areas
-from tests.whole.fuzz.columns import Column, column, toml
+from tests.whole.fuzz.columns import Column, column, of_two_bins, toml
 from tests.whole.fuzz.criteria import criteria, of_members
 from tests.whole.fuzz.members import Members, members
 from tests.whole.fuzz.searches import Search, search
@@ -38,23 +38,30 @@ class Drawn:
         return folder / "release.toml"
 
 
-def drawn(random: Random, *, libraries: bool = False, linked: bool = False, with_areas: bool = False) -> Drawn:
+def drawn(
+    random: Random, *, libraries: bool = False, linked: bool = False, with_areas: bool = False, agreements: bool = False
+) -> Drawn:
     """A random one. Some are refused when they are loaded: what does not go together is not known here.
 
     Parameters
     ----------
     linked : whether rows are roots with members.
     with_areas : whether a column is one of areas within areas.
+    agreements : whether columns have two bins and agreements of their pairs are measured.
     """
     if linked:
         return _linked(random, libraries=libraries)
     if with_areas:
         return _with_areas(random, libraries=libraries)
-    columns = tuple(column(random, name) for name in "abcd"[: random.choice([1, 2, 2, 3, 3, 4])])
+    if agreements:
+        names = "abcde"[: random.randint(2, 5)]
+        columns = tuple((column if random.random() < 0.1 else of_two_bins)(random, name) for name in names)
+    else:
+        columns = tuple(column(random, name) for name in "abcd"[: random.choice([1, 2, 2, 3, 3, 4])])
     n_file = random.choice([random.randint(2, 6), random.randint(5, 14), random.randint(10, 24)])
     rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1 + n_file // 3, n_file))])
     chosen = {each.name: _some(random, list(each.alternatives)) for each in columns}
-    found = search(random, columns, libraries=libraries)
+    found = search(random, columns, libraries=libraries, agreements=agreements)
     text = [
         'title = "A made-up register"\nacceptance = "acceptance.toml"',
         f"[input]\nrows = {rows}" + ('\none_row_per = "respondent"' if any(each.weight for each in columns) else ""),

@@ -66,6 +66,8 @@ def _stand_ins(world: World) -> Iterator[tuple[Any, str, Any]]:
     yield door, "opaque", partial(_opaque, world, door.opaque)
     for module in (adaptive, adversarial, counting_queries, patectgan):
         yield module, "opaque", partial(_opaque, world, module.opaque)
+    agreements = marginals.measure_agreements
+    yield marginals, "measure_agreements", lambda *given: world.for_each(lambda: agreements(*given))
     yield Door, "spend", _spending(world, Door.spend)
     for library in filter(None, map(sys.modules.get, ("snsynth.mst.mst", "snsynth.aim.aim"))):
         yield library, "np", _Numpy()

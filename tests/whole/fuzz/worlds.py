@@ -74,6 +74,7 @@ class World(SystemEntropy):
         self._streams = 0
         self._spending: Spending | None = None
         self._stated: tuple[Any, ...] = ()
+        self._each = False
 
     # --- What a release asks
 
@@ -150,6 +151,14 @@ class World(SystemEntropy):
             return draw()
         finally:
             self._stated = ()
+
+    def for_each(self, measure: Callable[[], Any]) -> Any:
+        """Numbers whose mechanism states the sensitivity of each: how many of them move at once is in the charge alone."""
+        self._each = True
+        try:
+            return measure()
+        finally:
+            self._each = False
 
     def spending(self, charge: Charge, rows: Rows, run: Callable[[], Any]) -> Any:
         """A mechanism that runs on these private rows, paid for by a charge."""
@@ -230,6 +239,8 @@ class World(SystemEntropy):
             change, scale = other - one, what[2]
             loss = of_laplace(change, scale) if kind == "laplace" else of_gaussian(change, scale)
             moved = int(np.abs(change).sum() if kind == "laplace" else (change**2).sum())
+            if self._each:
+                moved = int(np.abs(change).max(initial=0))
             if what[3:] and moved > what[3]:
                 raise Leak(f"{spending.charge.name}: values move by {moved} where their sensitivity is {what[3]}")
         spending.loss += loss
