@@ -22,6 +22,7 @@ WEIGHT = {
     "rows = 400": 'rows = 400\none_row_per = "respondent"',
     'alternatives.pairs = ["1-2",': 'role = "weight"\nalternatives.pairs = ["1-2",',
 }
+SKEWED = 'categories = ["head", "tail", "3", "4", "5"]\nalternatives.two = { head = ["head", "3", "4", "5"], tail = ["tail"] }'
 REFUSED = {
     "a weight that is none": ('weight = "year"', {}, "a column with role = \"weight\"; found 'year'"),
     "a weight that is not named": ('strata = ["region"]', WEIGHT, "the column with role = \"weight\" ('year'); found nothing"),
@@ -31,6 +32,16 @@ REFUSED = {
         'clusters = "tract"\ngroups = "face"',
         {'categories = ["head", "tail"]': 'role = "cluster_group"\ncategories = ["head", "tail"]'},
         "expected source = the column of `clusters` in [design], and from 5 to 100 categories; found 'face' and 2",
+    ),
+    "groups that are numbers": (
+        'groups = "year"',
+        {'alternatives.pairs = ["1-2",': 'role = "cluster_group"\nalternatives.pairs = ["1-2",'},
+        "expected 'category': random groups are listed; found 'integer'",
+    ),
+    "groups of unequal probability": (
+        'clusters = "tract"\ngroups = "face"',
+        {'categories = ["head", "tail"]': 'role = "cluster_group"\nsource = "tract"\n' + SKEWED},
+        "expected no coarser bins: a cluster is in each random group with the same probability; found 'two'",
     ),
     "an effect without a source": ("effect = 2", {}, "effect and source need each other"),
     "an effect below 1": ('effect = 0.9\nsource = "x"', {}, "expected a number from 1 to 1,000"),
@@ -44,6 +55,13 @@ def test_a_design_that_cannot_be_is_refused(case: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         load_spec(write_config(tmp_path, {SELECTION: f"{SELECTION}\n[design]\n{lines}\n", **changes}))
     assert expected in " ".join(str(caught.value).split())
+
+
+def test_random_groups_need_a_design(tmp_path: Path) -> None:
+    """Without one nothing says of which clusters they are."""
+    grouped = {'categories = ["head", "tail"]': 'role = "cluster_group"\ncategories = ["head", "tail"]'}
+    with pytest.raises(SpecError, match="found no .design."):
+        load_spec(write_config(tmp_path, grouped))
 
 
 def test_a_design_effect_is_that_of_the_columns_that_are_estimated() -> None:
