@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -181,6 +182,16 @@ def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
     return np.from_dlpack(batch[name])
 
 
+def _is_plain(file: BinaryIO) -> bool:
+    """Return whether a file has no byte order mark and ends in no open quotes. Arrow reads over both, and others do not."""
+    marked, quotes = file.read(len(BOM_UTF8)) == BOM_UTF8, 0
+    file.seek(0)
+    while block := file.read(_BLOCK):
+        quotes += block.count(b'"')
+    file.seek(0)
+    return not marked and quotes % 2 == 0
+
+
 def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a CSV file as batches of Arrow, with dictionaries of texts.
 
@@ -190,7 +201,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     Raises
     ------
-    TableError : for another header, and for lines that are no CSV in UTF-8 or have another number of values.
+    TableError : for another header, for lines that are no CSV in UTF-8 or have another number of values, and for a byte order
+        mark or open quotes.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -209,6 +221,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     try:
         with opened(content) as file:
+            if not _is_plain(file):
+                raise TableError("expected a CSV file without a byte order mark and with quotes in pairs, found another")
             reader = arrow.open_csv(
                 file,
                 arrow.ReadOptions(use_threads=False, block_size=_BLOCK),

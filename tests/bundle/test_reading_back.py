@@ -41,6 +41,15 @@ def test_another_header_is_refused() -> None:
         read_csv(b"x,y\nno,0-4\n", shape_of(PLAIN))
 
 
+@pytest.mark.parametrize(
+    "text", ["\ufeffa,b\nno,0-4\n", 'a,b\nno,0-4\nno,"0-4', 'a,b\n"no,0-4\n'], ids=["mark", "end", "start"]
+)
+def test_what_other_readers_take_for_another_table_is_refused(text: str) -> None:
+    """Arrow reads over a byte order mark, and ends open quotes where the file ends. R has another name, pandas an error."""
+    with pytest.raises(TableError):
+        read_csv(text.encode(), shape_of(PLAIN))
+
+
 @pytest.mark.slow
 def test_no_table_is_written_with_pandas() -> None:
     """Importing it takes half a second of a release. A new process, because others have imported it here."""
