@@ -280,7 +280,7 @@ def _of_the_file(bound: Bound) -> str:
 
 
 def value(bound: Bound, number: float) -> str:
-    """Return a share or mean of a bound with its unit."""
+    """Return the share or mean in a bound as text, with its unit."""
     if bound.kind == "share":
         return f"{number:.2%}" + (" points" if bound.difference else "")
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")

@@ -99,7 +99,7 @@ class MeasuredModels:
             return None
 
     def answer(self, model: Model, part: ModelPart | None, survey: Sampling) -> _Answer:
-        """Return the numbers of an answer. Raises InputError where the noise hides them."""
+        """Return the estimates of an answer. Raises InputError where the noise is too large to estimate them."""
         if model.by_group and part is not None:
             return self._of_groups(model, part, survey)
         return {"mean": self._mean, "ratio": self._ratio, "slope": self._slope}[model.words.kind](model, survey)
@@ -264,7 +264,7 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Return the answer from sums that were measured on purpose; None where none answer the question.
+    """Return the answer from the sums measured for a named model; None where no model answers the question.
 
     Raises
     ------

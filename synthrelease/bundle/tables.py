@@ -110,7 +110,7 @@ def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> R
 
 
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
-    """Return the files of rows, and of members, that every release has ("csv", "parquet"): by name, each as pieces."""
+    """Return the files that every release has, by name and each in pieces: rows, and members, as "csv" and "parquet"."""
     marked = document.bundle != BundleTable()
     return {
         file.named(ending): csv_pieces(rows) if ending == "csv" else parquet_pieces(rows, marked)

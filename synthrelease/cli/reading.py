@@ -443,7 +443,7 @@ def print_report(report: Report) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with the codes of all characters that a terminal would not show as they are."""
+    """Return a text in which characters that cannot be printed are replaced by their escape codes."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 

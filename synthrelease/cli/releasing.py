@@ -412,7 +412,7 @@ def typed(*words: object, ends: Collection[int] = ()) -> int:
 
 
 def _shown(word: str) -> str:
-    """Return a word for the shell; a question, which has texts in single quotes, in double ones."""
+    """Return a word quoted for the shell; a question, which contains single quotes, is put in double quotes."""
     return f'"{word}"' if "'" in word else quoted(word)
 
 

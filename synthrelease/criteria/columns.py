@@ -271,7 +271,9 @@ class MarginalCriterionExplained(Explanation[Tables]):
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair's table is compared, and its worst cell would be further off than the threshold allows."""
+        """Return whether the pair's table is compared, and the loss of its association gives a cell an error above the
+        threshold.
+        """
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 

@@ -149,7 +149,7 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """Make them from the noisy sums of `records_mechanism.noisy_sums` at this epsilon."""
+        """Return the noisy moments from the sums of `records_mechanism.noisy_sums` at this epsilon."""
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:

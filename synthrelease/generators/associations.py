@@ -358,7 +358,9 @@ class Associations:
 
     @cached_property
     def _place(self) -> Mapping[str, int]:
-        """The place of each column in the layout, by its name: a thousand columns have half a million pairs."""
+        """Return the position of each column in the layout by name; stored, since a thousand columns have half a
+        million pairs.
+        """
         return {name: place for place, name in enumerate(self.layout.columns)}
 
     def _of(self, columns: Columns) -> Association:
@@ -482,7 +484,7 @@ class Associations:
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
         """Return whether a factor of the model ties the two, and the columns that separate them otherwise.
 
-        The neighbours of a column through which another one is reached separate the two. Of the sets on both sides the smaller
+        The neighbours of one column on paths to the other separate the two columns. Of the sets on both sides the smaller
         one is named.
         """
         graph = self._graph(first, second)

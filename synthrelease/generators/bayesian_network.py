@@ -204,7 +204,7 @@ class Frontier:
         self._whole = True
 
     def shares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """Return the share of every combination of some of its columns, as an array with their axes."""
+        """Return the share of every combination of bins of these columns, as an array with an axis for each column."""
         shape = tuple(self.sizes[column] for column in columns)
         codes = np.zeros(len(self.expected), dtype=np.int64)
         for column, size in zip(columns, shape, strict=True):

@@ -342,7 +342,7 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Return numbers that `noisy_gradient` holds at once."""
+    """Return how many numbers `noisy_gradient` holds at once."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
 
 

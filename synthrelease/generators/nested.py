@@ -298,7 +298,7 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
 
 
 def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """Return a table of the whole for the model; a cell that is known to be empty has the noise of a measured one."""
+    """Return a table over all areas in the form the model takes; a cell known to be empty gets the noise of a measured one."""
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
     columns = tuple(plain.index(column) for column in table.columns)
     return NoisyMarginal(columns=columns, values=table.values[0], cost=like.cost, cells=cells, kind=like.kind)

@@ -112,7 +112,9 @@ class ScoredSum:
         return in_steps(_product(of_bins), self.ends)
 
     def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
-        """Return for each of its columns, in the order of the layout, (n_atoms,) the factor of a row with a value there."""
+        """Return, for each of its columns in the order of the layout, (n_atoms,) the factor that a row with a value there
+        contributes.
+        """
         layout, factors = transformation.layout, []
         for factor in self._in_order(layout):
             binning = transformation.binning(factor.column)

@@ -369,7 +369,9 @@ class PopulationTable(SpecTable):
 
 
 def _effect(value: Any) -> Any:
-    """Give one message instead of one for each type that a design effect could have had."""
+    """Return a valid design effect: a number from 1 to 1,000, or a table of such numbers. Raises Unexpected with one
+    message for all other values.
+    """
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
         raise Unexpected("a number from 1 to 1,000, or a table with such a number for each of some columns", repr(value))

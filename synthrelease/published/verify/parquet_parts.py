@@ -1,4 +1,4 @@
-"""Whether the parts of a Parquet file follow each other without room between them, whichever version wrote it.
+"""Check that the parts of a Parquet file leave no gap between them in which bytes could be hidden.
 
 Readers go where the footer sends them. What lies elsewhere, nobody sees: before the footer, between two columns, behind the
 last page of one. The layout is that of https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the

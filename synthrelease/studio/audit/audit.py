@@ -31,7 +31,7 @@ from synthrelease.studio.parallel import Progress, running
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """The scope of an audit; everything, unless something is said.
+    """The scope of an audit; everything by default.
 
     Attributes
     ----------
@@ -45,7 +45,9 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """Return what a release rests on: its generator, criteria and their joint test, its models, the number of its rows."""
+        """Return the parts a release depends on: its generator, criteria and their joint test, its models, the number of
+        its rows.
+        """
         generator = str(document.configuration["generator"]["family"])
         criteria = {criterion.kind for criterion in document.criteria}
         kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
@@ -58,15 +60,15 @@ class Scope:
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:
-        """Return whether something of these names has the text in it."""
+        """Return whether one of these names contains the text."""
         return self.text.lower() in " ".join(texts).lower()
 
     def has_generator(self, name: str) -> bool:
-        """Return whether losses of this generator are asked for."""
+        """Return whether losses of this generator are requested."""
         return self.generators is None or name in self.generators
 
     def has_kind(self, kind: str) -> bool:
-        """Return whether enumerations of this kind are asked for."""
+        """Return whether enumerations of this kind are requested."""
         return self.enumerated is None or kind in self.enumerated
 
 
@@ -75,7 +77,7 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """Everything that was enumerated and computed. Parts that were not asked for are empty."""
+    """The results of all enumerations and computations. Parts that were not requested are empty."""
 
     sensitivities: tuple[Enumeration, ...] = ()
     laws: tuple[LawCheck, ...] = ()
@@ -83,7 +85,7 @@ class AuditResult:
 
     @property
     def violations(self) -> list[str]:
-        """List what contradicts a claim, in words."""
+        """List the contradictions of claims, in words."""
         names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]

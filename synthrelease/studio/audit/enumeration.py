@@ -43,7 +43,7 @@ GRID_SHARE = 2.0**-13
 
 
 class Recording(SystemEntropy):
-    """Adds nothing, and keeps what noise would have been added to: for made-up tables only."""
+    """Adds no noise, and records the values to which noise would be added: for made-up tables only."""
 
     def __init__(self) -> None:
         self.values: list[np.ndarray] = []
@@ -170,7 +170,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Return figures of private tables beside a synthetic one, and the sensitivity; in brackets what they should be."""
+    """Return figures of private tables beside a synthetic one, and the sensitivity; in brackets the correct values."""
     figures = [
         f"{world.in_words(codes[place])} has the figure {recorded.values[place]:g} ({exact.values[place]:g})"
         for place in places

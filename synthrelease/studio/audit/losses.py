@@ -141,7 +141,7 @@ class Unanswered(Exception):
 
 
 class ReplayedEntropy(SystemEntropy):
-    """A source of entropy that gives these answers; public draws are those of a key.
+    """A source of entropy that replays these answers; public draws come from a key.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
-    """Return what a mechanism makes of the answers; None where it stopped at a question."""
+    """Return the mechanism's result from the answers; None where it stopped at a question."""
     try:
         return mechanism(table, replayed)
     except Exception:
@@ -374,7 +374,7 @@ Table = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class LossCase:
-    """A generator, two neighbours, and what is claimed of them.
+    """A generator, two neighbours, and the claim about them.
 
     Attributes
     ----------
@@ -425,7 +425,7 @@ def case_of_fit(
     name: str,
     charge: Charge | None = None,
 ) -> LossCase:
-    """A whole fit; what it makes of the answers are rows of its model."""
+    """Return the case of a whole fit, whose result is rows of its model."""
     charge = charge or generator.charge(EPSILON if generator.guarantee == "pure" else RHO)
     claim = charge.epsilon if charge.pure else charge.curve().rho
     spent = (
@@ -649,7 +649,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class LossFinding:
-    """The outcome of the conversations of one case.
+    """The result of the conversations of one case: the losses with their standard error.
 
     Attributes
     ----------
@@ -671,12 +671,12 @@ class LossFinding:
 
     @property
     def claimed(self) -> float:
-        """Epsilon, or mu of the rho that is claimed."""
+        """Return the claim: epsilon, or the mu of rho."""
         return self._stated(float(self.case.claim))
 
     @property
     def shown(self) -> float:
-        """Epsilon, or the mu of Gaussian noise with this mean loss."""
+        """Return the demonstrated loss: epsilon, or the mu of Gaussian noise with this mean loss."""
         return self._stated(self.noise + self.choices)
 
     @property

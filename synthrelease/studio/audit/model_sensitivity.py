@@ -74,7 +74,7 @@ class MeasuredModel:
 
     @property
     def kind(self) -> str:
-        """Return what the name begins with."""
+        """Return the beginning of the name."""
         return self.name.partition(":")[0]
 
     @classmethod
@@ -229,7 +229,9 @@ def _scored(world: World, question: CompetingTable, codes: tuple[int, ...]) -> n
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
-    """The columns from which conditions are drawn: two counts of each, at a rho of 1 / columns."""
+    """Return the counts of the columns that conditions are drawn from; a record moves two counts of each column, at a rho
+    of 1 / columns.
+    """
     columns, recorder = len(world.layout.sizes), Recording()
     noisy_frequencies(world.counts(codes), Fraction(1), recorder)
     if [Fraction(scale) ** 2 * 2 >= TABLE_CHANGE * columns for scale in recorder.scales] != [True] * columns:

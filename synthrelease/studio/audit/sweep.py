@@ -69,7 +69,7 @@ class Sweep:
         return World(self.highs, self.groups, self.missing, self.linked, self.coding)
 
     def moved(self) -> Iterator[Sweep]:
-        """The same in worlds of other numbers, with fewer records; where the criterion can be asked there at all.
+        """Return the same sweep in worlds with other numbers and fewer records, where the criterion can be computed there.
 
         A figure that adds up numbers of which the lowest is 0 moves by no more than the highest less the lowest, and one whose
         noise pays for that distance alone looks right. So no kind is seen in such a world only.
@@ -100,7 +100,7 @@ class Sweep:
 
     @property
     def asked(self) -> tuple[Criterion, ...]:
-        """Criteria whose query is part of what is enumerated."""
+        """Return the criteria whose query is part of the enumeration."""
         if not self.joint:
             return self.criteria[-1:]
         return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)

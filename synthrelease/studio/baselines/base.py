@@ -95,7 +95,7 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """Return (n_rows,) for rows with these predictors, the finest of their groups that is large enough."""
+        """Return (n_rows,) the finest group, large enough, of each row with these predictors."""
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
             if not len(keys) or not len(rows):
@@ -162,7 +162,7 @@ class DoesNotFit(ValueError):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedFile:
-    """The public rows over the bins of one configuration, and what was asked for.
+    """The public rows over the bins of one configuration, and the request.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class ComparedFile:
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
     def by_strength(self, column: int, columns: Sequence[int]) -> tuple[int, ...]:
-        """Other columns, the one that is associated most with this one first."""
+        """Return the other columns, the one most associated with this one first."""
         return tuple(sorted(columns, key=lambda candidate: (-self.strength(column, candidate), candidate)))
 
 
@@ -307,7 +307,7 @@ class CauchyNoise:
 
 
 def slide_cost(gamma: float) -> float:
-    """Return (gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, so what a shift by the scale costs."""
+    """Return (gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, hence the cost of a shift by the scale."""
     return (gamma - 1) ** (1 - 1 / gamma)
 
 

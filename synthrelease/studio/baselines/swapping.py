@@ -250,7 +250,9 @@ class Swapping(Baseline):
         ]
 
     def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Swap variables and key: as asked for, else an identifying column, and the strongest that does not give it away."""
+        """Return the swap variables and the key: the requested ones, else an identifying column, and the most associated
+        column that does not give it away.
+        """
         sizes, names = file.table.layout.sizes, file.names
         variables = tuple(map(names.index, file.swap))
         if not variables:

@@ -259,7 +259,7 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
 def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
     """Return the content, and the edits to make in it.
 
-    A setting of a table that the extended file hands down becomes a line that overrides it. What no such line can say, as that
+    A setting of a table inherited from the extended file becomes a line that overrides it. What no such line can say, as that
     a setting goes, needs the table itself: it is copied here.
     """
     handed_down = {str(edit.path[0]) for edit in edits if len(edit.path) > 1} & (file.inherited - {"card"})

@@ -184,7 +184,7 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
     """Return a column of categories within larger ones, with the rare ones of each larger category together.
 
-    Where all of a larger category is rare, it stands for itself.
+    A larger category of which all codes are rare becomes one category.
     """
     least = least_share * sum(code.rows for code in column.codes.values())
     rows_of, groups = Counter[str](), dict[str, list[str]]()
@@ -214,7 +214,7 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
 
     Texts are one answer when they differ by capitals, spaces, hidden characters or how an accent is stored ("Ja", "JA "), when
     a column holds nothing but words for yes and no ("TRUE", "yes", "1"), and when a code lost its leading zeros ("7", "0007").
-    The most frequent spelling stays; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are many.
+    The most frequent spelling stays; 1.0 is 1. Codes of a codebook stay unchanged, and so do columns with many different texts.
     """
     texts, labels = answers.texts, answers.entry.labels
     whole = all(map(_WITH_POINT.fullmatch, texts)) and not any(map(_ZERO_FIRST.fullmatch, texts))

@@ -63,7 +63,7 @@ _LAGS = (1, 2, 5, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What whole numbers are taken for.
+    """The kind of whole numbers: a quantity, or codes.
 
     Attributes
     ----------
@@ -106,12 +106,12 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
 
 
 def _step(values: np.ndarray) -> int:
-    """Return what all numbers are a multiple of apart."""
+    """Return the largest number that divides all differences."""
     return int(np.gcd.reduce(np.diff(values).astype(np.int64)))
 
 
 def _filled(values: np.ndarray, step: int | None = None) -> float:
-    """Return which share of the numbers from the first to the last occurs, in steps of what all are a multiple of apart."""
+    """Return the share of the numbers from the first to the last that occurs, in steps of their common difference."""
     return float(len(values) / ((values[-1] - values[0]) / (step or _step(values)) + 1))
 
 
@@ -189,7 +189,7 @@ Evidence = tuple[object, float, str]
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Return whether the name is that of a quantity, and not that of codes as well, as in age_code."""
+    """Return whether the name is that of a quantity, and not also that of codes, as in age_code."""
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
@@ -301,7 +301,9 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
 
 
 def _design(answers: Answers) -> LeftOut | None:
-    """Return that a column of strata or clusters of a sample is left out; None for others, and where a codebook wants it."""
+    """Return a note that a column of strata or clusters of a sample is left out; None for others, and where a codebook
+    wants it.
+    """
     if answers.entry.number or answers.entry.code:
         return None
     name = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
@@ -313,12 +315,12 @@ def _design(answers: Answers) -> LeftOut | None:
 
 
 def _draft_again(answers: Answers, kind: str, how: str = "draft again with a codebook: ") -> str:
-    """Say how the steward says what kind a column is of."""
+    """Explain how the steward can state the kind of a column."""
     return how + json.dumps({answers.source: {"kind": kind}}, ensure_ascii=False)
 
 
 def _untidy(answers: Answers) -> str:
-    """Say what keeps texts from being numbers, where that is how they are written; empty for all others."""
+    """Explain what keeps texts from being numbers, where it is their spelling; empty for all others."""
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends, or other characters that cannot be printed: write them in one line first"
@@ -360,7 +362,7 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
 
 
 def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """Return the column with what is doubtful about it, what the other answer would change, and how to give it."""
+    """Return the column with the question about its kind: the doubt, the effect of the other answer, and how to give it."""
     if isinstance(drafted, LeftOut):
         return drafted
     if answers.below_zero and drafted.bins:
@@ -379,12 +381,12 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
 
 
 def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
-    """Return the column with the question whether it holds numbers or codes among its questions."""
+    """Return the column with the question whether it contains numbers or codes among its questions."""
     return replace(column.asking(column.kind_doubt), kind_doubt="")
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns, of which three in ten are doubtful at most: those in which another answer would change most.
+    """Return the columns with at most three in ten doubtful: those where another answer would change most.
 
     Before the question whether it holds numbers or codes come all others. What is not asked stands in the remark.
     """
@@ -442,7 +444,7 @@ _NEAR_1, _AT_1 = 0.02, 0.002
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Say why a column that is not named so looks like a design weight: its mean is 1, or fractions that come again add up to a
+    """Explain why a column with another name looks like a design weight: its mean is 1, or recurring fractions add up to a
     whole number, as those of a population do. Empty for all others.
     """
     values, rows = answers.numbers
@@ -466,7 +468,9 @@ def _repeats_fractions(answers: Answers) -> bool:
 
 
 def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
-    """Say whether numbers are a quantity or codes: by what is said of them, how they are written, and then by the evidence."""
+    """Decide whether numbers are a quantity or codes: by what is known of them, how they are written, and then by the
+    evidence.
+    """
     texts, entry = answers.texts, answers.entry
     labels = {text: label for text, label in entry.labels.items() if text in texts and label != text}
     if entry.number or entry.code:
@@ -572,7 +576,7 @@ class DateColumn:
 
     @property
     def known(self) -> np.ndarray:
-        """(n_rows,) whether a row has a date."""
+        """Return (n_rows,) whether a row has a date."""
         return self.days >= 0
 
     @property
@@ -606,7 +610,7 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
 
 
 def _without_fillers(answers: Answers) -> Answers:
-    """Return the answers of a column of dates with those that stand for none, as 9999-12-31 and 1900-01-01, as missing values.
+    """Return the answers of a column of dates, with fillers such as 9999-12-31 and 1900-01-01 as missing values.
 
     A filler has a year that no date of a register has, or it is a day that programs write and is far more frequent than any
     other date of the column or ten years away from all of them: somebody may have been born on 1 January 1900.
@@ -651,7 +655,7 @@ def _mixed_dates(answers: Answers) -> LeftOut | None:
 
 
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
-    """Draft all columns of dates: by source, what is drafted, or why nothing is.
+    """Draft all columns of dates. Return by source the draft, or why there is none.
 
     The column with the fewest gaps, of these the earliest, stands for the time of the record and gives year and month. A date
     of birth does not: with it the record has an age in years. Of every other date people ask how much later it is.
@@ -678,7 +682,7 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 
 
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
-    """Return the dates of birth: before another date in nearly all rows, and years before it or named so; None without any."""
+    """Return the dates of birth: they precede another date in nearly all rows, by years, or are named so; None without any."""
     for column in sorted(dates, key=lambda column: column.median) if len(dates) > 1 else ():
         later = _time_of_record([later for later in dates if later is not column])
         apart = (later.days - column.days)[column.known & later.known]
@@ -749,7 +753,7 @@ _NAMED = 3
 
 
 def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
-    """Return the column with such texts as missing values, and what the steward is asked about them; empty without any."""
+    """Return the column with such texts as missing values, and the question to the steward about them; empty without any."""
     texts, entry = answers.texts, answers.entry
     allowed = answers.rows // _ONE_IN
     if not allowed or len(texts) <= _MANY_TYPING_ERRORS or entry.labels or entry.code:
@@ -837,7 +841,7 @@ def drafted_columns(
 def _read_answers(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None
 ) -> tuple[dict[str, Answers], dict[str, str]]:
-    """Read what every column but the key says, and what is asked of texts that look mistyped."""
+    """Read the answers of every column but the key, and the questions about texts that look mistyped."""
     questions = dict[str, str]()
     texts_of = {source: texts for source, texts in file.columns.items() if source != key}
     answers = {source: answers_of(file, source, texts, book.get(source, CodebookEntry())) for source, texts in texts_of.items()}

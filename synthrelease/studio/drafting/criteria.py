@@ -64,7 +64,7 @@ _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceDraft:
-    """The criteria, the groups of columns of numbers, and what was left out and why.
+    """The criteria, the groups of columns of numbers, and the criteria left out with their reasons.
 
     Attributes
     ----------
@@ -103,12 +103,12 @@ class DraftStanding:
 
     @property
     def tells(self) -> bool:
-        """Whether columns are associated, and it can be told how much of that is kept."""
+        """Return whether columns are associated, and the preserved share can be estimated."""
         return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
-        """What the draft loses, as a part of what it may lose; 0 where nothing is associated, or nobody can tell."""
+        """Return the draft's losses, as a part of the losses allowed; 0 where nothing is associated, or nothing is known."""
         if self.kept is None:
             return math.inf
         if not self.tells or self.kept.share is None:
@@ -118,12 +118,12 @@ class DraftStanding:
 
     @property
     def good(self) -> bool:
-        """Whether its single columns are right, it promises more than independent columns keep, and its fits keep more."""
+        """Return whether its single columns are right, its promise exceeds independent columns, and its fits preserve more."""
         return self.bins <= MOST_OFF and self.errors <= 1 and (self.judged or not self.tells)
 
     @property
     def near(self) -> bool:
-        """Whether coarser bins alone might make it good."""
+        """Return whether coarser bins alone might make it good."""
         return self.errors <= 2
 
 
@@ -234,8 +234,8 @@ OTHERS = "all others"
 def settle(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Return the criteria with thresholds and budgets that the public file shows to be possible, without those that say
-    nothing; and how the draft stands.
+    """Return the criteria with thresholds and budgets that the public file shows to be possible, without uninformative ones;
+    and the draft's standing.
 
     A threshold is a round number above what the halves of the file have between them, and above what `ATTEMPTS` noisy fits of
     the draft reach, with room for the noise of the test.
@@ -291,7 +291,7 @@ def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Put None in place of a criterion, or of the one that would stand for it: of the two the limit of one says more."""
+    """Put None in place of a criterion or of its alternative; keep the one whose limit is more informative."""
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):
         if draft.in_place_of:
@@ -309,7 +309,9 @@ def one_of_each(
 
 
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
-    """Return the criterion of single columns; why not, where that of cells limits their shares nearly as well."""
+    """Return the criterion of single columns; or the reason for omitting it, where the cells' criterion limits their shares
+    nearly as well.
+    """
     if not (isinstance(bins, CriterionDraft) and isinstance(cells, CriterionDraft)):
         return bins
     if _threshold(cells) > _LITTLE_WIDER * _threshold(bins) or "largest" not in cells.settings:
@@ -413,7 +415,7 @@ class Suggestion:
 
     @property
     def compares(self) -> bool:
-        """Whether it compares the two columns."""
+        """Return whether the rule compares the two columns."""
         return self.never == " > ".join(self.columns)
 
 
@@ -592,7 +594,7 @@ def _of_gaps(
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
-    """Yield the bins that are never met as conditions: of ordered columns what lies below or above all that are met."""
+    """Yield the bins that never occur as conditions: for ordered columns those below or above all that occur."""
     met = np.flatnonzero(~empty)
     if not len(met):
         return

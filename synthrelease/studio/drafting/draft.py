@@ -291,7 +291,7 @@ FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),)
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What every draft of some columns stands on.
+    """The counts, associations and race that every draft of some columns is based on.
 
     Attributes
     ----------
@@ -395,7 +395,7 @@ def _gaps(subject: Subject) -> set[str]:
 
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
-    """Return what a draft begins with: every column by itself."""
+    """Return the first choices of a draft: every column by itself."""
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
@@ -489,7 +489,7 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) ->
 
 
 def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:
-    """Load a draft so far as a release would load it."""
+    """Load an unfinished draft in the way a release would load it."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             return load_spec(write_files(Path(folder), subject.name, files_of(subject, choices, acceptance))[0])
@@ -499,12 +499,12 @@ def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> R
 
 
 def _why(problem: Problem) -> str:
-    """Say what is wrong with a draft, without the file that nobody has seen."""
+    """Explain what is wrong with a draft, without naming the file that nobody has seen."""
     return f"expected {problem.expected}; found {problem.found}"
 
 
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
-    """Return what to tell the steward where the draft as a whole cannot be loaded."""
+    """Return the message to the steward where the draft as a whole cannot be loaded."""
     reasons = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
     if not reasons:
         return InputError(f"{file.name}: expected at least two columns that can be released, found fewer.")
@@ -565,7 +565,7 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return what to tell the steward where the rows of persons are no draft."""
+    """Return the message to the steward where the rows of persons cannot be drafted from."""
     key = "KEY" if ground.subject.unit is None else str(ground.subject.unit.key)
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person say less about all rows than independent columns do. "
@@ -690,13 +690,13 @@ class Candidate:
 
     @property
     def words(self) -> str:
-        """What it keeps at which epsilon."""
+        """Return the preserved share and its epsilon, in words."""
         bins = f"bins of {self.least}" if self.least else "the first bins"
         return f"{bins} at epsilon {float(self.raced.total):g} {shown_share(self.raced.share)}"
 
 
 def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candidate]:
-    """Return the cheapest plan that keeps enough in the drafted bins, and those in wider bins that beat it.
+    """Return the cheapest plan that preserves enough in the drafted bins, and the plans in wider bins that beat it.
 
     All are measured in the drafted bins. The more epsilon a plan has the more it keeps, so a plan in wider bins that is no
     better at the next smaller epsilon is no better at any. Bins in which the rows themselves keep no more, without noise,
@@ -834,7 +834,7 @@ def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
 
 
 def _off(preserved: Kept) -> str:
-    """Say how far off tables of two columns are in fits, beside independent columns."""
+    """Return the error of tables of two columns in fits, beside that of independent columns, in words."""
     strongest = ", of the pairs with the strongest associations," if preserved.strongest_alone else ","
     return (
         f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns{strongest} on average, where "
@@ -891,7 +891,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
 
 
 def counting_marks(whole: Tried) -> Tried:
-    """Return the draft with the number of marks of each group of rare ones, where it loses fewer pairs by that."""
+    """Return the draft with the number of indicators of each group of rare ones, where this loses fewer pairs."""
     subject, ground, choices, preserved = whole.subject, whole.ground, whole.choices, whole.standing.kept
     marks = None if preserved is None else draft_marks(subject.columns, ground.table, [pair.columns for pair in preserved.lost])
     if preserved is None or marks is None:
@@ -901,7 +901,7 @@ def counting_marks(whole: Tried) -> Tried:
     held_out = ground.race.held_out
 
     def counted(spec: ReleaseSpec) -> HeldOut:
-        """Return the same halves with the numbers of marks."""
+        """Return the same halves with the numbers of indicators."""
         left, right = (with_marks(side, spec.space[0].transformation, marks) for side in held_out.fitted)
         return replace(held_out, fitted=(left, right))
 
@@ -918,7 +918,7 @@ def counting_marks(whole: Tried) -> Tried:
 
 
 def with_marks(rows: Counts, transformation: Transformation, marks: MarksDraft) -> Counts:
-    """Return the rows with a column for the number of marks of each group, which follows from the others."""
+    """Return the rows with a column for the number of indicators of each group, which follows from the others."""
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
     for counted in schema.counted:
         name = schema.names[counted.column]

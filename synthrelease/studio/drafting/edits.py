@@ -72,7 +72,7 @@ OF_OTHER_LAWS = ("stop_probability", "shape")
 
 @dataclass(frozen=True, kw_only=True)
 class Adopted:
-    """What was written.
+    """The changes written by `adopt`.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ _IN_A_SUM = re.compile(r"(\w+)\s*[\[(]")
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOutOf:
-    """What was taken out of a configuration and its acceptance file, or would be.
+    """The parts removed from a configuration and its acceptance file, or to be removed.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Itera
 
 
 class _References:
-    """All that names some columns in the tables of the two files, and what becomes of it.
+    """All places that name some columns in the tables of the two files, with the change to each.
 
     Which settings of criteria name columns, and how, stands on their fields (`settings.base.NamesColumns`).
     """
@@ -350,7 +350,7 @@ class _References:
         self._criteria()
 
     def _take(self, path: Path_, description: str, *, acceptance: bool = False, value: str | None = None) -> None:
-        """Take out what stands there, or put another value in its place."""
+        """Remove an entry, or replace its value."""
         (self.of_acceptance if acceptance else self.of_configuration).append(Edit(path=path, toml=value))
         self.taken.append(description)
 
@@ -411,7 +411,9 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Return sums of products without those in which one of the columns is a factor: without it they are other numbers."""
+        """Return sums of products without those that have one of the columns as a factor: without the column their meaning
+        changes.
+        """
         terms = [" ".join(term.split()) for term in text.split("+")]
         rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
         return text if rest == terms else " + ".join(rest)
@@ -468,7 +470,7 @@ class _References:
                 self._replace(index, criteria[index], table)
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the criterion without the columns; None where nothing is left that it could look at."""
+        """Return the criterion without the columns; None where nothing is left for it to compare."""
         smaller = self._without(CRITERIA[table["kind"]], table)
         if table.get("tables") and not smaller["tables"]:
             del smaller["tables"]
@@ -518,7 +520,7 @@ _OF_ONE = ("name", "threshold", "epsilon", "reason")
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
-    """Yield what is to be changed there, element by element, so that the layout of lists stays."""
+    """Yield the changes element by element, so that the layout of lists stays."""
     if new is None:
         yield Edit(path=path)
     elif isinstance(old, dict):
@@ -556,7 +558,7 @@ Limits = tuple[float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class MovedLimits:
-    """What is written.
+    """The limits written by an edit.
 
     Attributes
     ----------
@@ -661,7 +663,8 @@ def _ends(binning: Binning, whole: bool) -> Ends:
 
 
 def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
-    """Return the numbers of all bins of a column: those that stand, and the mean of the public rows in each other bin.
+    """Return the representative values of all bins of a column: the present ones, and for each other bin the mean of the public
+    rows in it.
 
     A number of a bin that the column has no longer goes. No bin gets a number that is as good as its middle.
     """
@@ -674,7 +677,7 @@ def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: Publ
 
 @dataclass(frozen=True, kw_only=True)
 class FilledNumbers:
-    """What `fill_numbers` wrote.
+    """The representative values that `fill_numbers` wrote.
 
     Attributes
     ----------
@@ -833,7 +836,7 @@ def _name(spec: ReleaseSpec, kind: str, columns: Sequence[str]) -> str:
 
 
 def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: str) -> dict[str, object]:
-    """Return what the criterion's own settings are to be, by their names."""
+    """Return the criterion's new settings by name."""
     fields, first, names = CRITERIA[kind].model_fields, columns[0], [column.name for column in columns]
     if "tables" in fields:
         return {"tables": [":".join(names)]}
@@ -852,7 +855,7 @@ Kind = Literal["number", "name", "date"]
 
 @dataclass(frozen=True, kw_only=True)
 class Guesses:
-    """What a draft makes of a public file.
+    """The draft's choices for a public file.
 
     Attributes
     ----------

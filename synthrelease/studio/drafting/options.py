@@ -196,7 +196,7 @@ class AreasDraft:
         return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return the rules; those about areas stay as comments: they would tie columns to every area."""
+        """Return the rules; those about areas stay as comments, since they would tie columns to every area."""
         return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
@@ -436,7 +436,7 @@ class UnitAnswer:
 
     @property
     def doubt(self) -> str:
-        """What the steward is asked about the key and the order of rows, in sentences; empty where nothing is doubtful."""
+        """Return the questions to the steward about the key and the order of rows; empty where nothing is doubtful."""
         sentences = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""

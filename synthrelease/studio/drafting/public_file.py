@@ -321,7 +321,7 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
 
 
 def _kind(word: str) -> str:
-    """Say of which letters a word may be; of plain ones alone it tells nothing."""
+    """Return the alphabet of a word: plain, Western, Hebrew or other."""
     if _ASCII.search(word):
         return "plain" if word.isascii() else "Western"
     return "Hebrew" if _HEBREW.fullmatch(word) else "other"
@@ -341,7 +341,7 @@ FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
 @dataclass(frozen=True, kw_only=True)
 class GroupingError:
-    """What the numbers that stand for bins make of a column.
+    """The errors that representative values cause in a column.
 
     Attributes
     ----------
@@ -419,7 +419,7 @@ def _sums(indices: np.ndarray, rows: np.ndarray, n: int) -> tuple[int, ...]:
 
 
 def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_texts,) the numbers of a column without dates, those beyond its bounds as these, and how often each occurs."""
+    """Return (n_texts,) the numbers of a column without dates, clipped to its bounds, and the frequency of each."""
     atoms, times, missing = _read(file, column, policy)
     held = ~missing & (atoms >= 0)
     return _clipped(file, column, held), times[held]
@@ -521,7 +521,8 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
 def every_row(
     file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
 ) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Return of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them a row has.
+    """Return, for each of these columns, its different texts without surrounding blanks, and (n_rows,) the index of each row's
+    text.
 
     Parameters
     ----------
@@ -563,7 +564,7 @@ _SHORT, _TIMES = 6, 2
 
 @dataclass(frozen=True, kw_only=True)
 class OneToOne:
-    """What came of it.
+    """The result of the search for columns that say the same: those that stay, those left out, and those that almost agree.
 
     Attributes
     ----------
@@ -685,7 +686,7 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns, of which those with the most gaps get a bin of missing values until few enough rows are left out."""
+    """Add a bin of missing values to the columns with the most gaps, until few enough rows are excluded; return the columns."""
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
     for column in sorted(with_few, key=lambda column: column.missing_rows):
@@ -829,7 +830,7 @@ def _compared(source: str, values: np.ndarray, names: list[str], witnesses: np.n
 
 
 def _has_no_order(means: np.ndarray) -> bool:
-    """Return whether what goes with the values, in their order, comes again and again, or goes up and down."""
+    """Return whether the means that belong to the values, in their order, repeat often or change direction often."""
     changes = np.diff(np.round(means, 6))
     changes = changes[changes != 0]
     turns = np.count_nonzero(changes[1:] * changes[:-1] < 0)

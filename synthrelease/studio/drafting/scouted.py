@@ -43,7 +43,7 @@ Check every line, add rules and criteria that you know, then delete this notice.
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutedDraft:
-    """The two files, and what became of each column of the scout: (name, bins or why it is left out)."""
+    """The two files, and the result for each column of the scout: (name, bins or why it is left out)."""
 
     configuration: Path
     acceptance: Path

@@ -195,25 +195,25 @@ Progress = Callable[[str], None]
 
 @dataclass(eq=False)
 class Voice:
-    """Says what is being done, and when it last did."""
+    """Reports the current step, and when it was last reported."""
 
     progress: Progress
     last: float = field(default_factory=time.monotonic)
 
     def say(self, doing: str) -> None:
-        """Say what is being done."""
+        """Report the current step."""
         self.last = time.monotonic()
         self.progress(doing)
 
     def patiently(self, doing: str) -> None:
-        """Say what is being done, where nothing was said for some seconds."""
+        """Report the current step if nothing was reported for some seconds."""
         if time.monotonic() - self.last > _PATIENCE:
             self.say(doing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What is drafted.
+    """The columns and options that a draft is made for.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class Subject:
 
     @property
     def wide(self) -> list[ColumnDraft]:
-        """The columns of a record: with members those of all of them, too."""
+        """Return the columns of a record: with members, those of all members, too."""
         return [*self.columns, *(self.members.wide() if self.members else ())]
 
     @property
@@ -252,7 +252,7 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """The files as text, and what was made of the columns.
+    """The files as text, and the decisions about the columns.
 
     Attributes
     ----------
@@ -282,7 +282,7 @@ class Draft:
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
-        """The columns that the steward is asked about."""
+        """Return the columns that the steward is asked about."""
         return tuple(column for column in (*self.columns, *(self.members.columns if self.members else ())) if column.doubt)
 
 
@@ -291,7 +291,7 @@ def paths_of(into: Path, name: str) -> tuple[Path, Path]:
 
 
 def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
-    """Write the files of a draft under a folder; what is there already raises FileExistsError."""
+    """Write the files of a draft under a folder. Raises FileExistsError for existing files."""
     configuration, acceptance = paths_of(into, name)
     codelists = {configuration.parent / path: text for path, text in draft.codelists.items()}
     for path, text in {configuration: draft.configuration, acceptance: draft.acceptance, **codelists}.items():
@@ -303,7 +303,7 @@ def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What a draft chooses beside the columns.
+    """The choices of a draft beside the columns.
 
     Attributes
     ----------
@@ -345,7 +345,7 @@ class Choices:
 
     @property
     def plan(self) -> str:
-        """What the draft costs, in sentences."""
+        """Return the cost of the draft, in sentences."""
         delta = "delta 1e-9" if self.delta else "delta 0"
         return f"The plan costs at most epsilon {float(self.limit):g}, {delta}. {self.advice}".rstrip()
 
@@ -404,7 +404,7 @@ def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
 
 
 def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
-    """Return the table [unit], and what is said above it."""
+    """Return the table [unit] and the comment above it."""
     keys = [column.source for column in left_out if column.rows_of_one > 1]
     values = {
         "unit": unit,
@@ -431,7 +431,7 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
-    """Return one sentence for each reason, with all that it is a reason for."""
+    """Return one sentence for each reason, with all items it applies to."""
     reasons = dict[str, list[str]]()
     for name, why in reasons_of:
         reasons.setdefault(why.partition(". On the public file")[0], []).append(name)

@@ -91,7 +91,7 @@ def _tables(text: str) -> dict[str, Any]:
 
 
 def value_at(tables: Any, path: Path_) -> Any:
-    """Return what stands at a place of the tables. Raises KeyError or IndexError."""
+    """Return the value at a place of the tables. Raises KeyError or IndexError."""
     for step in path:
         tables = tables[step]
     return tables
@@ -106,7 +106,7 @@ def _is_there(tables: Any, path: Path_) -> bool:
 
 
 def _change(tables: Any, edit: Edit) -> None:
-    """Change plain tables, or those of tomlkit, in place."""
+    """Change plain tables, or tables of tomlkit, in place."""
     above = tables
     for step, below in itertools.pairwise(edit.path):
         if isinstance(tables, dict) and step not in tables:
@@ -238,7 +238,7 @@ def _with_key(text: str, edit: Edit) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a key as a header has it."""
+    """Return a key in the form a header has it."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
@@ -261,7 +261,7 @@ def text_of(content: bytes) -> str:
 
 
 def written_as(old: bytes, text: str) -> bytes:
-    """Return a text with the byte order mark and the line ends of what was there before."""
+    """Return a text with the byte order mark and the line ends of the old one."""
     mark = codecs.BOM_UTF8 if old.startswith(codecs.BOM_UTF8) else b""
     return mark + (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
 
@@ -294,7 +294,7 @@ def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acce
 
 
 def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
-    """Write new contents in the place of old ones, in this order: all of them, or none.
+    """Replace the contents of files, in this order: all of them, or none.
 
     Parameters
     ----------

@@ -792,7 +792,9 @@ class Search:
         return replace(allocation, test=few_digits(allocation.test * factor))
 
     def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
-        """Return the allocation at the least total, in steps of a tenth, at which tries reach the goal: the total from then on.
+        """Search the smallest total, in steps of a tenth, at which tries reach the goal; return its allocation.
+        Later steps keep this
+        total.
 
         A total at which the first tries fall far short of the goal is not tried further.
         """

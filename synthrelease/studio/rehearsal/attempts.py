@@ -181,7 +181,7 @@ def exact_scores(
 
 
 def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
-    """Return whether a candidate with this least slack is accepted, and how likely that was."""
+    """Return whether a candidate whose smallest slack is this one is accepted, and the probability of acceptance."""
     if not math.isfinite(slack):
         return slack > 0, float(slack > 0)
     noisy = laplace_figure(slack, sensitivity=1.0, epsilon=test.epsilon, entropy=entropy)
