@@ -307,7 +307,7 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
-    """Other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
+    """Return other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
     beside_output, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
     folders = dict.fromkeys((beside_output.parent, *beside, Path.cwd()))

@@ -146,7 +146,7 @@ class Ratio:
         return ratio
 
     def _half_width(self, confidence: float, ratio: float) -> float:
-        """Of the noise of numerator - ratio * denominator."""
+        """Return the half width of the interval for the noise of numerator - ratio * denominator."""
         weights = np.array([1.0, -ratio]) @ self.weights
         return half_width(self.noises, weights, _along(self.sampling, ratio), confidence, self.step)
 
@@ -155,7 +155,7 @@ class Ratio:
         return np.asarray(self.noises.covariance(self.weights, self.weights) + self.sampling)
 
     def _variance(self, ratio: float) -> float:
-        """Of numerator - ratio * denominator."""
+        """Return the variance of numerator - ratio * denominator."""
         return _along(self._covariance, ratio)
 
 
@@ -420,7 +420,7 @@ def term_in(tables: NoisyTables, question: Question, label: str, averages: list[
 
 
 def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
-    """For all rows, for each bin of `by`, or for two groups: its label, and the average of each figure over its rows.
+    """Yield, for all rows, each bin of `by`, or two groups: its label, and the average of each figure over its rows.
 
     About members it is the same, added up over slots.
     """

@@ -167,7 +167,8 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Of two quotients, to first order: by the noises that both have. Rows of one group are in the other one never.
+    """Return the correlation of two quotients, to first order, from the noises they share. Rows of one group are never in the
+    other.
 
     Members of one group may have the root of those of the other: then drawing moves both, in the worst case apart.
     """

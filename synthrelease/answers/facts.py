@@ -342,7 +342,7 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
-        """How many rows lie in the first 1, 2, ... bins of a measured column with an order; where no bin is torn apart."""
+        """Add the number of rows in the first 1, 2, ... bins of a measured column with an order; where no bin is split."""
         for axis, name in enumerate(self.names):
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
             if limits is None:
@@ -353,7 +353,9 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Sums of the numbers of a column in bins of another, where its own bins are not merged and those not torn apart."""
+        """Add sums of the numbers of a column in bins of another, where its own bins are not merged and the other's not
+        split.
+        """
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
         bins = self._cell_of((self.names.index(name),))
@@ -382,7 +384,7 @@ class _Builder:
                 self._add_sum(merged[cells], most + 1e-9 * self.n)  # and what sums are rounded by
 
     def add_mean(self, error: MeanError) -> None:
-        """The conditional means inside these columns; only where the bins of the averaged column are not merged.
+        """Add the conditional means inside these columns; only where the bins of the averaged column are not merged.
 
         They run over the rows in which the averaged column is not missing. Nothing is said of groups of missing values.
         """
@@ -417,7 +419,7 @@ class _Builder:
         return self.smallest[name, averaged]
 
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
-        """The mean of a group that has at least `smallest` rows in R.
+        """Add the mean of a group that has at least `smallest` rows in R.
 
         With m the size below which the criterion fills a group up with the middle w of its range, mu the mean in S and e the
         limit: the sum of (value - mu - e) over the rows of R is at most 0 when the group has m rows or more in R, and at most
@@ -441,7 +443,7 @@ class _Builder:
             self._add_sum((sign * (nearest - mean) - most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
-        """The count of a condition, from the pairs of similar rows.
+        """Add the count of a condition, from the pairs of similar rows.
 
         A row of R that meets the condition is unmatched, or its partner in S meets it or lies one step outside; and a row of S
         all of whose similar cells meet it is unmatched, or has a partner in R that meets it.

@@ -398,7 +398,7 @@ def parse_question(text: str, release: AskedOf) -> Question:
 
 
 def _named(words: QuestionWords) -> set[str]:
-    """Everything in a question that may be a column."""
+    """Return everything in a question that may be a column."""
     return {
         *words.columns,
         *(match[0].partition(".")[0] for text in words.conditions for match in NAME_OR_TEXT.finditer(text)),

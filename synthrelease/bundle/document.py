@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 def measurements_bytes(measured: NoisyMarginals, transformation: Transformation, released: Transformation) -> bytes:
-    """The file.
+    """Return the bytes of measurements.json.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _variance(noisy: NoisySum) -> float:
 def _bins_of(
     columns: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
 ) -> dict[str, Any]:
-    """The columns of a table or of a sum, with their bins."""
+    """Return the columns of a table or of a sum, with their bins."""
     binnings = [(transformation.binnings[column], released.binnings[column]) for column in columns]
     return {
         "columns": [measured.layout.columns[column] for column in columns],
@@ -146,7 +146,7 @@ def planned_parts(
 
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:
-    """The columns of a released table with its bins."""
+    """Return the columns of a released table with its bins."""
     return [
         ColumnPart.of(column, binning)
         for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -182,8 +182,9 @@ def release_document(
     files: dict[str, str],
     made_of_rows: Mapping[str, Part] = MappingProxyType({}),
 ) -> ReleaseDocument:
-    """Everything in release.json. `files` are the data files of the bundle with their sha256, `made_of_rows` the
-    parts that options made of the released rows."""
+    """Return everything in release.json. `files` are the data files of the bundle with their sha256, `made_of_rows` the
+    parts that options made of the released rows.
+    """
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     n = release.candidate.n
@@ -209,7 +210,7 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """The document with the building blocks of its guarantee, which follow from all that is stated of the file."""
+    """Return the document with the building blocks of its guarantee, which follow from all that is stated of the file."""
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )
@@ -262,7 +263,7 @@ def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureI
 
 
 def own_version() -> str:
-    """The version of synthrelease that is running."""
+    """Return the version of synthrelease that is running."""
     return VERSION
 
 
@@ -284,7 +285,7 @@ def writers(bundle: BundleTable) -> dict[str, str]:
 
 
 def processor() -> str:
-    """The kind of processor, in one name for each kind."""
+    """Return the kind of processor, in one name for each kind."""
     machine = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 

@@ -97,7 +97,7 @@ def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
 
 
 def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
-    """The release that a document describes, with its noisy tables. Raises Unexpected as `estimates_part`."""
+    """Return the release that a document describes, with its noisy tables. Raises Unexpected as `estimates_part`."""
     columns = tuple(part.published() for part in document.columns)
     return release_of(document, measurements=measurements_of(measured, document, columns))
 
@@ -109,7 +109,7 @@ def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample
 
 
 def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """The document with its estimates.
+    """Return the document with its estimates.
 
     They are made after a release that was paid for, from public values alone: whatever goes wrong, it must not stop the
     release, which is then written without them.
@@ -190,7 +190,7 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Half of the widest interval of a count, by column or pair; all rows where one is not estimable."""
+    """Return half of the widest interval of a count, by column or pair; all rows where one is not estimable."""
     errors: dict[str, int] = {}
     for line in lines:
         if line.statistic == "count" and not line.question:
@@ -202,19 +202,19 @@ def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
 
 
 def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """The document with the checksums of further data files."""
+    """Return the document with the checksums of further data files."""
     return document.model_copy(
         update={"files": {**document.files, **{name: sha256(content) for name, content in files.items()}}}
     )
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """The lines in further formats that [bundle] asks for."""
+    """Return the lines in further formats that [bundle] asks for."""
     return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 
 def read_lines(content: bytes) -> list[EstimateLine]:
-    """The lines of estimates.csv.
+    """Return the lines of estimates.csv.
 
     Raises
     ------

@@ -49,7 +49,8 @@ def laplace_interval(
     passed_below: float | None,
     level: Fraction = LEVEL,
 ) -> FigureInterval:
-    """An interval that holds the exact figure in at least `level` of all releases, the noise of `laplace_figure` being known.
+    """Return an interval that holds the exact figure in at least `level` of all releases, the noise of `laplace_figure` being
+    known.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def one_noise_interval(
     worst: float | None,
     level: Fraction = LEVEL,
 ) -> FigureInterval:
-    """An interval that holds the exact figure in at least `level` of all releases, of a figure that shares its noise.
+    """Return an interval that holds the exact figure in at least `level` of all releases, of a figure that shares its noise.
 
     The noise had no part in the decision. Its law is that of one number of several (theory 9.18, one noise for many numbers);
     the level holds for this figure by itself. The rounding to the grid adds a step on either side.
@@ -109,7 +110,7 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """The largest exact figure, in steps, for which a released one this small is not too rare."""
+    """Return the largest exact figure, in steps, for which a released one this small is not too rare."""
 
     def probability(exact: int) -> float:
         share = cumulative(released - exact, decay)
@@ -168,7 +169,8 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """An upper limit of the exact figure with all kept rows of the file in place of the drawn ones, at the level of `LEVEL`.
+    """Return an upper limit of the exact figure with all kept rows of the file in place of the drawn ones, at the level of
+    `LEVEL`.
 
     None where nothing limits it: not the figure itself, or not what the drawing adds.
     """
@@ -226,7 +228,8 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """The drawing of the rows that a figure is about, with the risk that the upper end of its interval leaves at `LEVEL`.
+    """Return the drawing of the rows that a figure is about, with the risk that the upper end of its interval leaves at
+    `LEVEL`.
 
     Of the risk, a fiftieth goes to the noise of the number of kept rows, and the shortfall to public rows that filled up. None
     where the risk is used up, for an interval that is an estimate, and for a figure about a piece of the rows.
@@ -260,7 +263,7 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """On how many different bins each column could have been released."""
+    """Return, for each column, the number of different bins in which it could have been released."""
     if document.selection.configurations == 1:
         return {}
     return {column.name: max(1, len(column.alternatives)) for column in document.columns}

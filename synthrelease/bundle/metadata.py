@@ -43,7 +43,7 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_bytes(tables: dict[str, Any]) -> bytes:
-    """The tables, below a comment that says that the data are synthetic."""
+    """Return the tables, below a comment that says that the data are synthetic."""
     text: str = yaml.dump(tables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {NOTICE}\n{text}".encode()
 

@@ -66,7 +66,7 @@ class Picture:
         self._parts.append(Markup(f'<text x="{_n(x)}" y="{_n(y)}" {look}>{escape(text)}</text>'))
 
     def render(self) -> Markup:
-        """The svg element."""
+        """Return the svg element."""
         head = Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" '
             'aria-labelledby="{k}-title {k}-text">\n<title id="{k}-title">{title}</title><desc id="{k}-text">{text}</desc>\n'
@@ -75,7 +75,7 @@ class Picture:
 
 
 def wrapped(text: str, characters: int) -> list[str]:
-    """Words in lines of at most so many characters, where no word is longer."""
+    """Return words in lines of at most so many characters, where no word is longer."""
     lines: list[str] = []
     for word in text.split():
         if lines and len(lines[-1]) + 1 + len(word) <= characters:
@@ -150,7 +150,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Shares of the bins of one column as bars, each with the range in which the original share lies.
+    """Return shares of the bins of one column as bars, each with the range in which the original share lies.
 
     The bar of a bin that may be off by half of itself or more is hollow. Of very many bins, such as areas, those with the most
     rows are drawn.
@@ -199,7 +199,7 @@ def distribution(
 
 
 def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None, prefix: str = "") -> Markup:
-    """Two columns: within each bin of the first, how the rows spread over the bins of the second.
+    """Return a picture of two columns: the distribution of the rows over the bins of the second, within each bin of the first.
 
     A bin with so few rows that shares within it tell little is hatched.
     """

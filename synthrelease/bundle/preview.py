@@ -42,7 +42,7 @@ DIGITS = 24
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
-    """All documents of a bundle, of a table with a single row over again and of figures that just meet their thresholds.
+    """Return all documents of a bundle, of a table with a single row over again and of figures that just meet their thresholds.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: 
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_memory) -> Files:
-    """The files of a bundle, but for checksums and signature, with another card, other published totals and other
+    """Return the files of a bundle, but for checksums and signature, with another card, other published totals and other
     formats.
 
     Rows, figures and guarantee stay as they are: weights are a function of the rows and of published totals, and nothing is
@@ -207,7 +207,7 @@ _LINE = 130
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
-    """An estimate from public facts, rather too large.
+    """Return an estimate from public facts, rather too large.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
 
 
 def _row(spec: ReleaseSpec) -> int:
-    """Bytes of a row in all files that hold rows, with the longest labels."""
+    """Return bytes of a row in all files that hold rows, with the longest labels."""
     longest = 0
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]

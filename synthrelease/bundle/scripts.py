@@ -37,7 +37,7 @@ def _script(name: str, document: ReleaseDocument, **values: Any) -> str:
 
 
 def _r(document: ReleaseDocument) -> bytes:
-    """The script for R."""
+    """Return the script for R."""
 
     def label_of(column: ColumnPart) -> str:
         text = document.card.columns.get(column.name) or column.description or words(column.name)
@@ -76,7 +76,7 @@ class NumberedVariable:
 
 
 def _stata(document: ReleaseDocument) -> bytes:
-    """The script for Stata."""
+    """Return the script for Stata."""
     names = renamed([criterion.name for criterion in document.criteria], STATA, ())
     of_rows, *of_members = [variables(document, STATA, file) for file in document.table_files]
     tables = [_numbered(columns) for columns in (of_rows, *of_members)]
@@ -95,7 +95,7 @@ def _stata(document: ReleaseDocument) -> bytes:
 
 
 def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
-    """The variables that have numbers, each with a name for them that no other variable has."""
+    """Return the variables that have numbers, each with a name for them that no other variable has."""
     numbers = {
         variable.name: [(at, bin_.number) for at, bin_ in enumerate(variable.column.bins, start=1) if bin_.number is not None]
         for variable in columns

@@ -102,7 +102,7 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
 
 
 def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedChange, level: float) -> str:
-    """One change, in words."""
+    """Return one change, in words."""
     share = intended.unit == "" and intended.question.startswith("share ")
     scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
     digits = 0 if intended.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))

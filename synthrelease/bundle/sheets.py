@@ -223,14 +223,14 @@ def stated(node: ChargePart) -> str:
 
 
 def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
-    """The parts of a charge in the order of `plan`, indented."""
+    """Yield the parts of a charge in the order of `plan`, indented."""
     for part in node.parts:
         yield f"{'    ' * depth}{stated(part)}  {part.name}"
         yield from charge_lines(part, depth + 1)
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """The standard deviation of Laplace noise, from sensitivity and epsilon; or why the noise is another one."""
+    """Return the standard deviation of Laplace noise, from sensitivity and epsilon; or why the noise is another one."""
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} figures share one noise"
     noise = laplace_noise(criterion)

@@ -193,7 +193,7 @@ def _numbers(values: np.ndarray, kind: Any) -> Any:
 
 
 def _texts(labels: Sequence[str]) -> Any:
-    """An Arrow array of texts, none missing, without pandas, too."""
+    """Return an Arrow array of texts, none missing, without pandas, too."""
     import pyarrow as pa
 
     encoded = [label.encode() for label in labels]

@@ -264,7 +264,8 @@ _REACH = 25
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Every criterion was met or passed the joint test, and everything beside its figure follows from public facts.
+    """Check that every criterion was met or passed the joint test, and that everything beside its figure follows from public
+    facts.
 
     So does the figure itself where the measurements answer (`bundle.verify_figures`): `measured` is measurements.json.
     """

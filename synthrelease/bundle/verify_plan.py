@@ -163,7 +163,7 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 
 
 def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
-    """The values that differ, each with its place."""
+    """Yield the values that differ, each with its place."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
         yield f"{dotted([path, *steps])}: expected {expected_text}, found {text}"

@@ -111,7 +111,8 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """The released table, release.json, and by name the files that do not follow from these: data, and the specification.
+    """Return the released table, release.json, and by name the files that do not follow from these: data, and the
+    specification.
 
     Parameters
     ----------
@@ -159,7 +160,8 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
 def written(
     document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int], measured: bytes | None = None
 ) -> dict[str, bytes]:
-    """The documents that follow from release.json, the table and the noisy tables; `verify` writes them again and compares.
+    """Return the documents that follow from release.json, the table and the noisy tables; `verify` writes them again and
+    compares.
 
     Parameters
     ----------
@@ -214,7 +216,7 @@ def make_key(path: Path, password: bytes | None) -> str:
 
 
 def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
-    """The private key of a file that `make_key` or OpenSSL wrote.
+    """Return the private key of a file that `make_key` or OpenSSL wrote.
 
     Raises
     ------
@@ -234,7 +236,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
 
 def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
-    """The key that signs, None when none is given. Read before anything is spent."""
+    """Return the key that signs, None when none is given. Read before anything is spent."""
     return None if path is None else load_private_key(path, read_password(password_file))
 
 
@@ -293,7 +295,7 @@ def check_free(folder: str | Path) -> Path:
 
 
 def check_free_name(path: Path, kind: str) -> Path:
-    """The path of a new file or folder. Raises OutputError as `check_free`."""
+    """Return the path of a new file or folder. Raises OutputError as `check_free`."""
     if os.path.lexists(path):
         raise OutputError(f"{path}: expected {kind} that does not exist yet, found one. Nothing was overwritten.")
     parent = path.absolute().parent
@@ -329,7 +331,7 @@ def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
 
 
 def _take(path: Path) -> tuple[Path, int | None]:
-    """The folder, which nobody else has, and its lock (None where folders cannot be locked)."""
+    """Return the folder, which nobody else has, and its lock (None where folders cannot be locked)."""
     workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes it"
     for _ in range(_TRIES):
         try:
@@ -557,7 +559,7 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
 
 
 def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Files:
-    """The files with their checksums, and with the signature and its public key."""
+    """Return the files with their checksums, and with the signature and its public key."""
     files = contents if isinstance(contents, Files) else Files(contents)
     if key is None:
         return files | {CHECKSUMS: checksum_file(files)}

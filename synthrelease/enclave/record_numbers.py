@@ -195,7 +195,8 @@ class RecordNumbers:
         return piece[texts.codes]
 
     def digest(self) -> str:
-        """Of the set of numbers, in any order, and of the key: two sets have one digest with a probability of 2^-256.
+        """Return the digest of the set of numbers, in any order, and of the key: two sets have one digest with a probability of
+        2^-256.
 
         Raises
         ------

@@ -117,7 +117,7 @@ def key_number(key: str, decimal: str = ".") -> str:
 
 
 def _plain(number: Decimal) -> str:
-    """Without an exponent, needless zeros and a plus."""
+    """Return a number without an exponent, needless zeros and a plus sign."""
     if not number:
         return "0"
     if not -_MOST_PLACES <= number.adjusted() < _MOST_PLACES:

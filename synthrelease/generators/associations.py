@@ -544,7 +544,7 @@ class TiedColumns:
 
     @classmethod
     def of(cls, n_columns: int, sets: Iterable[Columns]) -> TiedColumns:
-        """Neighbours are columns of one of these sets."""
+        """Return the graph in which columns of one of these sets are neighbours."""
         near: dict[int, set[int]] = {column: set() for column in range(n_columns)}
         for columns in sets:
             for column in columns:

@@ -35,7 +35,7 @@ class Model(Protocol):
     """A fitted, already private model of the table."""
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Exactly n synthetic rows over the layout that the model was fitted on. Post-processing: free."""
+        """Return exactly n synthetic rows over the layout that the model was fitted on. Post-processing: free."""
         ...
 
 

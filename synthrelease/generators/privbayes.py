@@ -91,7 +91,7 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
     n, most = len(columns), max(most, 0)
 
     def extended(taken: tuple[int, ...], start: int, room: int, left_out: float) -> Iterator[tuple[int, ...]]:
-        """Maximal sets that begin with `taken`; `room` more cells fit, `left_out` is the size of the smallest outside."""
+        """Yield maximal sets that begin with `taken`; `room` more cells fit, `left_out` is the size of the smallest outside."""
         if len(taken) == most or room < min(left_out, spans[start] if start < n else math.inf):
             yield tuple(sorted(taken))
             return

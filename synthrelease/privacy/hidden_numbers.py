@@ -11,7 +11,7 @@ from synthrelease.privacy.samplers import TruncatedNegativeBinomial, inverted
 
 
 def coin(probability: Fraction) -> bool:
-    """True with exactly this probability."""
+    """Return True with exactly this probability."""
     return SYSTEM.pick(probability.denominator) < probability.numerator
 
 

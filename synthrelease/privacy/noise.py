@@ -106,7 +106,8 @@ def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
-    """True with probability exp(-above / below), exactly, for 0 <= above <= below (Algorithm 1 of the paper, first case).
+    """Return True with probability exp(-above / below), exactly, for 0 <= above <= below (Algorithm 1 of the paper, first
+    case).
 
     Coins of probability x, x/2, x/3, ... are tossed until one shows tails: Pr[the first k show heads] = x^k / k!, so an odd one
     is the first with tails with probability 1 - x + x^2/2 - x^3/6 + ... = exp(-x).

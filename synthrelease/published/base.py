@@ -86,7 +86,7 @@ def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
 
 
 def opened(content: Content) -> BinaryIO:
-    """The file from its first byte on. Raises OSError."""
+    """Return the file from its first byte on. Raises OSError."""
     return io.BytesIO(content) if isinstance(content, bytes) else content.path.open("rb")
 
 
@@ -146,7 +146,7 @@ class Files(Mapping[str, bytes]):
             return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
     def changed(self) -> list[str]:
-        """Names of files that somebody changed after they were first read."""
+        """Return names of files that somebody changed after they were first read."""
         return [name for name, content in self.contents.items() if isinstance(content, OnDisk) and content.changed]
 
 
@@ -267,7 +267,7 @@ def six_digits(value: float | None) -> float | int | None:
 
 
 def upwards(value: Fraction) -> float:
-    """An exact epsilon as the number that is shown, never understated."""
+    """Return an exact epsilon as the number that is shown, never understated."""
     return float(decimal_text(value))
 
 

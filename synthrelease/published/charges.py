@@ -191,7 +191,7 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """The charges that a release planned: a library's own statement below one is none."""
+        """Yield the charges that a release planned: a library's own statement below one is none."""
         if not self.parts or self.rule == REPLACING:
             yield self
             return
@@ -243,7 +243,7 @@ class OneNoisePart(Part):
         return cls.like(noise)
 
     def noise(self) -> OneNoise:
-        """The noise itself."""
+        """Return the noise itself."""
         from synthrelease.criteria.facts import OneNoise
 
         return self.value_of(OneNoise)
@@ -292,7 +292,9 @@ class CriterionPart(Part):
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
-        """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
+        """Return the criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another
+        kind.
+        """
         return self._criterion
 
     def __copy__(self) -> CriterionPart:

@@ -42,7 +42,7 @@ class BinPart(Part):
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
-        """The bins of a binning; null edges are open."""
+        """Yield the bins of a binning; null edges are open."""
         inside: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             inside[into].append(atom)

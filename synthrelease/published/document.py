@@ -140,7 +140,7 @@ class FlavourPart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
-        """The building blocks of a guarantee; the others as for `ScopePart.of`."""
+        """Return the building blocks of a guarantee; the others as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
             scope=ScopePart.of(domain, parts),
@@ -401,7 +401,7 @@ class ReleaseDocument(Part):
         return max((promise.promised_count for promise in promising if promise is not None), default=1)
 
     def dumped(self) -> bytes:
-        """The bytes of release.json."""
+        """Return the bytes of release.json."""
         return json_bytes(self.model_dump(mode="json", by_alias=True))
 
 

@@ -293,7 +293,7 @@ class PublishedRelease:
 
 
 def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
-    """The columns that each rule for released rows names."""
+    """Yield the columns that each rule for released rows names."""
     for rule in rules:
         if "synthetic" in rule.applies_to:
             names = {match[0].partition(".")[0] for match in NAME_OR_TEXT.finditer(rule.never)}
@@ -316,7 +316,7 @@ def public_facts(release: PublishedRelease) -> PublicFacts:
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """The criterion behind a figure; None for a kind that is not known here.
+    """Return the criterion behind a figure; None for a kind that is not known here.
 
     Raises
     ------

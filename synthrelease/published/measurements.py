@@ -91,7 +91,7 @@ class IntendedEstimatePart(Part):
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     def in_words(self, level: float) -> str:
-        """The estimate with its interval."""
+        """Return the estimate with its interval."""
         share = self.unit == "" and self.question.startswith("share ")
         unit, scale = "%" if share else f" {self.unit}" if self.unit else "", 100 if share else 1
         binned = (self.binned_low, self.binned_high) if self.binned_low is not None else (self.low, self.high)
@@ -232,7 +232,7 @@ class MeasurementsPart(Part):
     sums: list[MeasuredSumPart] | None = None
 
     def dumped(self) -> bytes:
-        """The bytes of the file."""
+        """Return the bytes of the file."""
         return json_bytes(self.model_dump(mode="json"), indent=None)
 
 
@@ -287,7 +287,7 @@ class PublishedSum:
 
 
 def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
-    """The file as a model.
+    """Return the file as a model.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class FurtherNames:
     extra: str = ""
 
     def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
-        """The kinds of files with rows that were chosen."""
+        """Return the kinds of files with rows that were chosen."""
         return [kind for name, kind in self.with_rows.items() if name in chosen]
 
 
@@ -91,7 +91,7 @@ STEM = "estimates"
 
 
 def namings() -> Mapping[str, FurtherNames]:
-    """The files of each list in [bundle], by its name."""
+    """Return the files of each list in [bundle], by its name."""
     return {"formats": FORMATS, "catalogues": CATALOGUES}
 
 
@@ -102,12 +102,12 @@ def kind_of(name: str) -> FileKind | None:
 
 
 def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
-    """The kinds of files with rows that the lists ask for."""
+    """Return the kinds of files with rows that the lists ask for."""
     return [kind for name, chosen in bundle.chosen.items() for kind in namings()[name].rows_of(chosen)]
 
 
 def further_names(bundle: BundleTable) -> list[str]:
-    """The documents that the lists ask for."""
+    """Return the documents that the lists ask for."""
     return [
         document
         for name, chosen in bundle.chosen.items()
@@ -165,7 +165,7 @@ def promised_tables(document: ReleaseDocument) -> list[str]:
 
 
 def possible_data(document: ReleaseDocument) -> Iterator[str]:
-    """The files with rows or numbers that a release of this kind can have."""
+    """Yield the files with rows or numbers that a release of this kind can have."""
     yield from promised_tables(document)
     if document.imputation is not None and not document.imputation.failed:
         yield document.imputation.file(document.bundle)
@@ -175,6 +175,6 @@ def possible_data(document: ReleaseDocument) -> Iterator[str]:
 
 
 def possible_names(document: ReleaseDocument) -> set[str]:
-    """Every file that its bundle can have, but for the published specification."""
+    """Return every file that its bundle can have, but for the published specification."""
     data = {name for name in possible_data(document) if name in document.files}
     return {*data, "release.json", *documents(document), CHECKSUMS, SIGNATURE, PUBLIC_KEY}

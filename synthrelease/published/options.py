@@ -74,8 +74,9 @@ class PartitionPart(Part):
         return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
-        """The standard deviation of a share in the scored piece around this share of all rows (theory 11.11, counts of random
-        pieces)."""
+        """Return the standard deviation of a share in the scored piece around this share of all rows (theory 11.11, counts
+        of random pieces).
+        """
         return _error_of_a_subset(self.score_rows, self.rows, share)
 
 
@@ -105,8 +106,9 @@ class SplitPart(Part):
         return f"Rows of other pieces of the register were left out ({self.of - 1} of {self.of})."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
-        """The standard deviation of a share in the rows that the release worked with, around this share of all rows of the file
-        (theory 11.11, counts of random pieces: a keyed hash is taken for a random choice)."""
+        """Return the standard deviation of a share in the rows that the release worked with, around this share of all rows
+        of the file (theory 11.11, counts of random pieces: a keyed hash is taken for a random choice).
+        """
         return _error_of_a_subset(rows, file_rows, share)
 
 
@@ -315,7 +317,7 @@ def _weights_part(weights: Weights) -> WeightsPart:
 
 
 def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
-    """The weights, or why there are none; of released values only.
+    """Return the weights, or why there are none; of released values only.
 
     Parameters
     ----------
@@ -357,7 +359,7 @@ class PlanOfYearsPart(Part):
 
     @classmethod
     def of_plan(cls, year: YearOfSeries) -> PlanOfYearsPart:
-        """The plan, with the year of a release."""
+        """Return the plan, with the year of a release."""
         plan = year.horizon
         return PlanOfYearsPart.like(
             plan,
@@ -489,7 +491,7 @@ class ScoutPart(Part):
         return cls.like(table, alone_exact=str(table.cap.alone))
 
     def cap(self) -> Cap:
-        """The cap. Raises Unexpected (a ValueError) for numbers that make none."""
+        """Return the cap. Raises Unexpected (a ValueError) for numbers that make none."""
         return self.value_of(Cap)
 
 
@@ -574,7 +576,7 @@ class ImputationPart(Part):
     failed: str
 
     def file(self, bundle: BundleTable) -> str:
-        """The name of the file with the copies."""
+        """Return the name of the file with the copies."""
         return bundle.named(IMPUTED)
 
 

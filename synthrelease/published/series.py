@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+")
 
 
 def read(content: bytes) -> ReleaseDocument:
-    """The release.json of another release. Raises InputError."""
+    """Return the release.json of another release. Raises InputError."""
     try:
         return read_leniently(content)
     except Unexpected as error:
@@ -119,7 +119,8 @@ def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
-    """Epsilon and delta for a person who is in all releases, as exact fractions; None where one promises a person nothing.
+    """Return epsilon and delta for a person who is in all releases, as exact fractions; None where one promises a person
+    nothing.
 
     An erratum is another text of the release that it corrects: the two are one output of one mechanism, and count once.
     """

@@ -261,12 +261,12 @@ class TableFile:
     of_members: bool = False
 
     def named(self, ending: str) -> str:
-        """The file in one format."""
+        """Return the file in one format."""
         return f"{self.stem}.{ending}"
 
 
 def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: BundleTable) -> tuple[TableFile, ...]:
-    """The files of a table with these columns."""
+    """Return the files of a table with these columns."""
     if linked is None:
         return (TableFile(stem=bundle.stem, key="", columns=tuple(columns)),)
     by_name = {column.name: column for column in columns}
@@ -408,7 +408,7 @@ class ReleasedTable:
             yield np.searchsorted(ends, np.arange(start, min(start + most, self.counts.total)), side="right")
 
     def of_roots(self) -> ReleasedTable:
-        """The rows of roots with their own columns alone; without members the whole table."""
+        """Return the rows of roots with their own columns alone; without members the whole table."""
         linked = self.linked
         if linked is None:
             return self
@@ -422,7 +422,7 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """The rows of members; None where there are none."""
+        """Return the rows of members; None where there are none."""
         linked = self.linked
         if linked is None:
             return None
@@ -550,7 +550,9 @@ def parquet_rows(
 def _parquet_batches(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int | None = None, most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of one file. Raises TableError for other columns, and for another number of rows, or more than `most`."""
+    """Yield the batches of one file. Raises TableError for other columns, and for another number of rows, or more than
+    `most`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -581,7 +583,7 @@ def _parquet_batches(
 
 
 def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """The next batch of a Parquet file, None after the last. Raises TableError."""
+    """Return the next batch of a Parquet file, None after the last. Raises TableError."""
     import pyarrow as pa
 
     try:

@@ -19,7 +19,7 @@ MOST_NAMED = 10
 
 @lru_cache(maxsize=8)
 def sentences(language: str) -> Mapping[str, str]:
-    """The framework's sentences in a language."""
+    """Return the framework's sentences in a language."""
     path = Path(__file__).parent / "words" / f"{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -40,7 +40,7 @@ def uses_of(pairs: CarriedPairs) -> list[str]:
 
 
 def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
-    """The figures in the sentences of the card."""
+    """Return the figures in the sentences of the card."""
     if pairs is None:
         names = ("pairs", "carried", "unknown_pairs", "noisy_pairs", "noisy_names", "partial_pairs", "triples")
         return dict.fromkeys((*names, "carried_triples"), "")

@@ -102,7 +102,7 @@ def paragraphs(text: str) -> Markup:
 
 
 def link(address: str) -> Markup:
-    """An e-mail or web address as a link."""
+    """Return an e-mail or web address as a link."""
     target = f"mailto:{address}" if is_email(address) else address
     if not target.startswith(("mailto:", "https://", "http://")):
         return escape(address)
@@ -131,7 +131,7 @@ def markdown(text: object) -> Markup:
 
 
 def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
-    """The title of a column, or of several with a cross between two."""
+    """Return the title of a column, or of several with a cross between two."""
     return title_of(names) if isinstance(names, str) else " × ".join(map(title_of, names))
 
 
@@ -144,7 +144,7 @@ def _parts(text: str) -> list[str]:
 
 
 def exact_epsilon(exact: str) -> str:
-    """An exact epsilon as a decimal, rounded up in the tenth place: never understated."""
+    """Return an exact epsilon as a decimal, rounded up in the tenth place: never understated."""
     return decimal_text(Fraction(exact))
 
 
@@ -169,7 +169,7 @@ def without_exponent(value: float, digits: int = 3) -> str:
 
 
 def three_digits(exact: str) -> str:
-    """An exact number as a decimal of three digits."""
+    """Return an exact number as a decimal of three digits."""
     return f"{float(Fraction(exact)):.3g}"
 
 
@@ -202,7 +202,7 @@ def rounded_up(value: float, digits: int = 2) -> str:
 
 
 def rounded_down(value: float, digits: int = 4) -> str:
-    """The low end of an interval, rounded towards 0."""
+    """Return the low end of an interval, rounded towards 0."""
     if value <= 0:
         return figure(value)
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
@@ -217,7 +217,7 @@ def worst_factor(epsilon: Fraction) -> str:
 
 
 def probability(exact: str) -> str:
-    """An exact probability, such as "1/50", as a percentage."""
+    """Return an exact probability, such as "1/50", as a percentage."""
     return f"{float(100 * Fraction(exact)):.6g}%"
 
 
@@ -236,7 +236,7 @@ _SAYS_SO = ("synthetic", "סינתט")
 
 
 def labelled_title(document: ReleaseDocument) -> str:
-    """The publisher's title, with "(synthetic data)" behind one that does not say so itself."""
+    """Return the publisher's title, with "(synthetic data)" behind one that does not say so itself."""
     return labelled(document.card.title or document.title)
 
 

@@ -119,7 +119,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """The figures for whoever stands in all the records that a person may have."""
+    """Return the figures for whoever stands in all the records that a person may have."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -156,7 +156,7 @@ class OfAllLanguages:
 
 
 def context(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages) -> dict[str, Any]:
-    """The variables of a template, which is no module: hence a dict."""
+    """Return the variables of a template, which is no module: hence a dict."""
     carried, figures = shared.carried, shared.figures
     wording = Wording.of(document, language, figures)
 
@@ -236,7 +236,7 @@ _LABEL = re.compile(r'((?:data|aria)-label=")([^"]*)"')
 
 @lru_cache(maxsize=8)
 def _technical_words(language: str) -> Mapping[str, str]:
-    """The sentences of the part for data users in a language, by the English ones; none where nobody translated them."""
+    """Return the sentences of the part for data users in a language, by the English ones; none where nobody translated them."""
     path = Path(__file__).parent / "words" / f"{language}.technical.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 

@@ -86,7 +86,7 @@ def pairs_of(associations: Associations | None) -> CarriedPairs | None:
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """The list of pairs that are carried, or not."""
+    """Return the list of pairs that are carried, or not."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -196,7 +196,8 @@ def sentences(document: ReleaseDocument) -> Sequence[str]:
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """Columns that no table or sum of the model has together with another one: in the rows only rules tie them to others.
+    """Return columns that no table or sum of the model has together with another one: in the rows only rules tie them to
+    others.
 
     Nobody can tell of a generator that chooses its tables itself and does not publish them, and none is named of a release with
     several models, or with a public table behind its model, which tie columns without a noisy table of both. A column of
@@ -216,7 +217,9 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
-    """The columns of each table and sum of the model, where its tables are stated or published; empty where nobody can tell."""
+    """Return the columns of each table and sum of the model, where its tables are stated or published; empty where nobody
+    can tell.
+    """
     from synthrelease.generators import GENERATORS
 
     settings = document.configuration["generator"]
@@ -272,7 +275,7 @@ def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def interval_text(interval: IntervalPart | None) -> str:
-    """The interval for the exact figure."""
+    """Return the interval for the exact figure."""
     if interval is None:
         return "not known"
     if interval.how == "exact":
@@ -354,7 +357,7 @@ def rule_scope(applies_to: Sequence[str]) -> str:
 
 
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
-    """Names and values of parameters as words."""
+    """Return names and values of parameters as words."""
     return [(words(name), _tables(value) if name == "tables" else in_words(value)) for name, value in parameters.items()]
 
 
@@ -394,7 +397,7 @@ def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """All of a few categories, and the first of many: a chapter of diagnoses has hundreds."""
+    """Return all of a few categories, and the first of many: a chapter of diagnoses has hundreds."""
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
     first = names[: MOST_LISTED // 2]
@@ -507,7 +510,8 @@ def person_text(document: ReleaseDocument) -> str:
 
 
 def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
-    """The largest probability of a right guess between two neighbouring files that were equally likely beforehand, rounded up.
+    """Return the largest probability of a right guess between two neighbouring files that were equally likely beforehand,
+    rounded up.
 
     (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. Of a `whole_person` the files differ in all records of one.
     """
@@ -567,7 +571,9 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
 
 
 def _after(belief: Fraction, factor: Fraction) -> str:
-    """The largest probability that a belief rises to when its odds rise by a factor, rounded up to a tenth of a percent."""
+    """Return the largest probability that a belief rises to when its odds rise by a factor, rounded up to a tenth of a
+    percent.
+    """
     exact = belief * factor / (belief * factor + 1 - belief)
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
@@ -576,7 +582,7 @@ def _after(belief: Fraction, factor: Fraction) -> str:
 
 
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """The column and the label of every bin that was counted apart, by the generator that was drawn.
+    """Return the column and the label of every bin that was counted apart, by the generator that was drawn.
 
     The label is empty where the released bins are not those that were measured, or the column is one of members.
     """
@@ -631,8 +637,9 @@ class Useful:
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """The rows of a group within which shares are told: infinite for a pair of which nothing is known; None for one that
-        was measured, is not in estimates.csv, and of which no criterion speaks."""
+        """Return the smallest group of rows within which shares are estimable: infinite for a pair about which nothing is
+        known; None for a pair that was measured, is not in estimates.csv, and is in no criterion.
+        """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
         measured = any({first, second} <= set(columns) for columns in self.together)

@@ -110,7 +110,7 @@ class SchemaProblem(ValueError):
 
 
 def rebuild(document: ReleaseDocument) -> Rebuilt:
-    """Columns with the atomic bins that the rules need, the released bins, and the rules for released rows as masks.
+    """Return columns with the atomic bins that the rules need, the released bins, and the rules for released rows as masks.
 
     Raises
     ------

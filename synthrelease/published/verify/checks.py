@@ -150,7 +150,7 @@ Earlier = tuple[Path, Files]
 
 
 def read_files(folder: Path) -> Files:
-    """Every file: a small one as its content, a large one read once for its checksum.
+    """Return every file: a small one as its content, a large one read once for its checksum.
 
     Raises
     ------

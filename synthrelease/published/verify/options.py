@@ -267,7 +267,7 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
-    """The digests of the earlier releases that the generator started from."""
+    """Yield the digests of the earlier releases that the generator started from."""
     prior = document.configuration.get("generator", {}).get(PRIOR)
     if isinstance(prior, dict) and isinstance(prior.get("release"), str):
         yield prior["release"].removeprefix(BY_DIGEST)
@@ -401,7 +401,7 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Values filled in together that no released row has together."""
+    """Yield values filled in together that no released row has together."""
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
         for pattern in patterns(table.counts, gaps.missing, open_):

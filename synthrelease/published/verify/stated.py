@@ -105,7 +105,7 @@ def _run(year: int, again: bool) -> str:
 
 
 def _years(document: ReleaseDocument) -> Any:
-    """The plan over years in release.json; None without one."""
+    """Return the plan over years in release.json; None without one."""
     return None if document.series is None else document.series.years
 
 
@@ -201,7 +201,7 @@ def _problems(
 
 
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Every column is built once more from its table."""
+    """Yield the differences between the published columns and the columns built again from their tables."""
     if [part.name for part in document.columns] != list(release.columns):
         yield "schema: expected the columns of the specification, in their order, found others"
         return
@@ -230,7 +230,7 @@ def _groups(column: Column, listed: Any) -> list[BinPart]:
 
 
 def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """One for one, in their order."""
+    """Yield the differences between published and specified criteria, compared in order."""
     names = [str(table.get("name")) for table in tables]
     if [part.name for part in parts] != names:
         yield f"criteria: expected {', '.join(names)}, as the specification has them; found others"
@@ -343,7 +343,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:
-    """The nodes below which the charges of a round stand."""
+    """Yield the nodes below which the charges of a round stand."""
     if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED) or node.name == ONE_ROUND:
         yield node
         return

@@ -267,7 +267,7 @@ MOST_RECORDS = 5
 
 
 def sweeps() -> Iterator[Sweep]:
-    """All sweeps; together more than ten million triples at `MOST_RECORDS`."""
+    """Yield all sweeps; together more than ten million triples at `MOST_RECORDS`."""
     for kind in CRITERIA:
         yield from SWEEPS.get(kind, ())
     yield from _joint_tests()
@@ -330,7 +330,9 @@ def enumerate_numbers(most_records: int) -> Enumeration:
 
 
 def _counted(world: World, rows: Rows, n_file: int) -> tuple[int, Fraction]:
-    """The integer that gets noise, and the sensitivity that the noise is for; without noise the published number, and 0."""
+    """Return the integer that gets noise, and the sensitivity that the noise is for; without noise the published number,
+    and 0.
+    """
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())
     charge = _RULE.charge

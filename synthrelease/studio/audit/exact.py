@@ -118,7 +118,7 @@ class RowsOfRecords:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowsOfRecords:
-    """The rows of records; with `of` those that their members make."""
+    """Return the rows of records; with `of` those that their members make."""
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
         columns = {}
@@ -139,7 +139,7 @@ def rows_of(world: World, of: str | None) -> RowsOfRecords:
 
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
-    """The rows that the members of a root make."""
+    """Yield the rows that the members of a root make."""
     root, members = root_of(world, cell)
     if of == "members":
         yield from ({**root, **member} for member in members)
@@ -150,7 +150,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
-    """The columns of a root, and those of each of its members."""
+    """Return the columns of a root, and those of each of its members."""
     if world.linked is None:
         raise ValueError("expected a world of roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
@@ -227,7 +227,7 @@ def _sub_tables(
 
 
 def mean_distance(criterion: MeanMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """The mean over sub-tables of sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
+    """Return the mean over sub-tables of sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
     n = max(1, int(synthetic.sum()))
     moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)]
     return ExactFigures(numerators=np.sum(moved, axis=0), denominator=2 * n * len(moved), bound=Fraction(1, n))
@@ -236,7 +236,9 @@ def mean_distance(criterion: MeanMarginalError, rows: RowsOfRecords, tables: np.
 def quantile_distance(
     criterion: QuantileMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """The least d such that a share of at least `quantile` of the sub-tables has sum |r - s| / 2n of at most d; bound 1/n."""
+    """Return the least d such that a share of at least `quantile` of the sub-tables has sum |r - s| / 2n of at most d;
+    bound 1/n.
+    """
     n = max(1, int(synthetic.sum()))
     moved = np.sort([differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
     least = math.ceil(Fraction(str(criterion.quantile)) * len(moved))
@@ -244,7 +246,7 @@ def quantile_distance(
 
 
 def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
+    """Return max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
 
     Theory 3.2, relative marginal error.
     """
@@ -273,7 +275,7 @@ def _single_bins(rows: RowsOfRecords) -> list[np.ndarray]:
 def conditional_mean(
     criterion: ConditionalMean, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
+    """Return max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)
     # rows without a value are in no group, whatever number stands here for them
@@ -304,7 +306,9 @@ def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
 def conditional_median(
     criterion: ConditionalMedian, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """max of B - q n_g and A - (1 - q) n_g over groups and quantiles, over n; bound 1/n (theory 3.11, conditional medians)."""
+    """Return max of B - q n_g and A - (1 - q) n_g over groups and quantiles, over n; bound 1/n (theory 3.11, conditional
+    medians).
+    """
     n, bins, groups = max(1, int(synthetic.sum())), rows.columns[criterion.column], _groups(criterion, rows)
     values = np.unique(bins[bins != _MISSING]).tolist()
     shares = [Fraction(str(q)) for q in criterion.quantiles]
@@ -325,7 +329,7 @@ def conditional_median(
 def proportions(
     criterion: DifferenceInProportions, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """max over groups of |a_g - p_g n_g| / m_g; bound 1 / min m_g (theory 3.12, difference in proportions)."""
+    """Return max over groups of |a_g - p_g n_g| / m_g; bound 1 / min m_g (theory 3.12, difference in proportions)."""
     return _shares(criterion, rows, tables, synthetic, [rows.in_bins(criterion.column, criterion.bins)])
 
 
@@ -338,7 +342,7 @@ def kolmogorov(criterion: KolmogorovDistance, rows: RowsOfRecords, tables: np.nd
 def _shares(
     criterion: InGroups, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
 ) -> ExactFigures:
-    """max over groups and events (n_rows,) of rows; one record moves a group of m_g rows by at most 1 / m_g."""
+    """Return max over groups and events (n_rows,) of rows; one record moves a group of m_g rows by at most 1 / m_g."""
     groups = _groups(criterion, rows)
     sizes = [int(synthetic @ group) for group in groups]
     common = math.lcm(*(size**2 for size in sizes if size))
@@ -479,7 +483,7 @@ def _least_squares(rows: RowsOfRecords, synthetic: np.ndarray) -> tuple[Fraction
 
 
 def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """The largest error of a mean over roots; bound (b - a) / min m_g (theory 3.23, means over roots)."""
+    """Return the largest error of a mean over roots; bound (b - a) / min m_g (theory 3.23, means over roots)."""
     low, high = (Fraction(str(end)) for end in criterion.limits)
     cells = list(world.cells)
     roots = [_with_members(criterion, world, cell) for cell in cells]
@@ -502,7 +506,7 @@ def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, syn
 
 
 def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
-    """A root and its members; a row without any is its own and only one."""
+    """Return a root and its members; a row without any is its own and only one."""
     if world.linked is not None and criterion.column in world.linked.names:
         return root_of(world, cell)
     bins = np.unravel_index(cell, world.layout.sizes)
@@ -528,7 +532,9 @@ def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Codi
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """The share of roots without a similar one of their own, members in any order; bound 1/n (theory 3.6, faithfulness)."""
+    """Return the share of roots without a similar one of their own, members in any order; bound 1/n (theory 3.6,
+    faithfulness).
+    """
     n, ours = int(synthetic.sum()), _cells_of(synthetic)
     similar = {
         (first, second): _similar_members(criterion, world, first, second) for first in world.cells for second in world.cells
@@ -553,7 +559,7 @@ def _similar_members(criterion: Faithfulness, world: World, first: int, second: 
 
 
 def _most_pairs(similar: list[list[bool]]) -> int:
-    """The largest number of pairs of a row and a column that are similar, each in one pair, by trying them all."""
+    """Return the largest number of pairs of a row and a column that are similar, each in one pair, by trying them all."""
     if not similar:
         return 0
     first, *rest = similar
@@ -570,7 +576,7 @@ def _most_pairs(similar: list[list[bool]]) -> int:
 def exact_figures(
     criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """The figures of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
+    """Return the figures of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
 
     A figure of members is kept in its range, since tables of as many roots have other numbers of rows. Its bound is the
     sensitivity of the figure of rows times the most rows that a root makes (theory 3.22, rows of members).
@@ -618,7 +624,7 @@ EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
 def least_slack(
     criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """The least slack of several criteria, in sensitivities; bound 1 (theory 4.1, least slack)."""
+    """Return the least slack of several criteria, in sensitivities; bound 1 (theory 4.1, least slack)."""
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
     common = math.lcm(*(figures.denominator for figures in slacks))
     least = np.min([figures.numerators * (common // figures.denominator) for figures in slacks], axis=0)

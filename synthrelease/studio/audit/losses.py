@@ -47,7 +47,7 @@ _COARSE = 64
 
 
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
-    """The mean loss of rounded Gaussian noise on integers that differ by `change`: the mean of ln(p / q) under p.
+    """Return the mean loss of rounded Gaussian noise on integers that differ by `change`: the mean of ln(p / q) under p.
 
     That of continuous noise, change^2 / (2 scale^2) for each, is a little more: rounding is post-processing.
     """
@@ -130,7 +130,7 @@ class AskedDraw:
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
-        """An answer as the mechanism gives it on this table."""
+        """Return an answer as the mechanism gives it on this table."""
         if self.is_choice:
             return SYSTEM.chosen(Losses(self.values.tolist(), self.law[2]), self.law[3])
         return getattr(SYSTEM, f"add_{self.law[0]}")(self.values, self.law[2])
@@ -189,7 +189,7 @@ class ReplayedEntropy(SystemEntropy):
         return self._public.generator()
 
     def asked(self, kind: str, values: np.ndarray, *law: Any) -> Any:
-        """The answer to a question. Raises Unanswered where there is none."""
+        """Return the answer to a question. Raises Unanswered where there is none."""
         index = len(self.questions)
         question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
         self.questions.append(question)
@@ -218,7 +218,7 @@ class Conversation:
 
 
 def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...], *, pure: bool, key: int) -> Conversation:
-    """One conversation of a mechanism with two neighbouring tables.
+    """Return one conversation of a mechanism with two neighbouring tables.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, m
 
 
 def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """The logarithm of how much likelier an answer is on the left: a choice of the largest ratio, or noise of zero."""
+    """Return the logarithm of how much likelier an answer is on the left: a choice of the largest ratio, or noise of zero."""
     kind, law = question.law[0], question.law[2]
     if question.is_choice:
         return float((question.log_shares() - counterpart.log_shares()).max())
@@ -274,7 +274,7 @@ def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
 
 
 def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """The mean loss of answers that are drawn as on the left."""
+    """Return the mean loss of answers that are drawn as on the left."""
     if question.is_choice:
         logs, other_logs = question.log_shares(), counterpart.log_shares()
         return float((np.exp(logs) * (logs - other_logs)).sum())
@@ -299,7 +299,7 @@ def installed() -> bool:
 
 
 def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]], Counts], rows: int) -> Mechanism:
-    """The answers that a library gets.
+    """Return the answers that a library gets.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class _Reports(SystemEntropy):
         return self._entropy.chosen(losses, mechanism)
 
     def reported(self, values: Any, clique: Any, deviation: float) -> Any:
-        """A table with noise; or one that the library has made of such a table, as it is."""
+        """Return a table with noise; or one that the library has made of such a table, as it is."""
         if self._scale is not None:
             exact, scale, self._scale = np.rint(np.asarray(values)).astype(np.int64), self._scale, None
             self.answers.append(self._entropy.add_gaussian(exact, scale))
@@ -402,7 +402,7 @@ class LossCase:
 
 
 def loss_cases(factor: Fraction = Fraction(1)) -> Iterator[LossCase]:
-    """All generators that are installed.
+    """Yield all generators that are installed.
 
     Parameters
     ----------
@@ -501,7 +501,7 @@ def _tables(factor: Fraction) -> Iterator[LossCase]:
 def adaptive_case(
     generator: Adaptive | AdaptivePure, factor: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
 ) -> LossCase:
-    """An adaptive fit of three columns of three bins, none of which is so rare that it is merged."""
+    """Return an adaptive fit of three columns of three bins, none of which is so rare that it is merged."""
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
     return case_of_fit(generator, _THREE, left, right, factor, name=name, charge=charge)
 
@@ -510,7 +510,7 @@ def adaptive_case(
 
 
 def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
-    """Columns of two bins, whose 16 cells are all queries.
+    """Yield columns of two bins, whose 16 cells are all queries.
 
     MWEM: of 1,000 rows 9 in 10 have 1 in the first column, and all in the others; the record has 1 in the first on the left,
     and in all others on the right. The model comes near in small steps, so all counts of ones stay above it: on the left the
@@ -534,7 +534,8 @@ _SMALL: dict[str, Any] = {"steps": 4, "batch": 20, "critic_width": 1, "generator
 
 
 def _networks(factor: Fraction) -> Iterator[LossCase]:
-    """The gradients of two records that point to opposite sides; votes on rows of two cells, all of which one record turns.
+    """Yield the gradients of two records that point to opposite sides; votes on rows of two cells, all of which one record
+    turns.
 
     That record is the only one of its table, so which of the teachers has it, which nobody learns, makes no difference.
     """
@@ -579,7 +580,7 @@ _TWO_STEPS = (
 
 
 def _libraries(factor: Fraction) -> Iterator[LossCase]:
-    """The library's own statement, for adding a record, of a quarter of rho; and that of a release, for replacing one."""
+    """Yield the library's own statement, for adding a record, of a quarter of rho; and that of a release, for replacing one."""
     of_library = MST().rho_of_library(MST().charge(RHO * factor**2))
     tree, rounds = World(dict.fromkeys("abcde", 1)), World(dict.fromkeys("abcd", 1))
     mst = seen_from_outside("snsynth.mst.mst", partial(run_mst, rho=of_library), tree.counts, len(_TREE))
@@ -598,7 +599,7 @@ def _libraries(factor: Fraction) -> Iterator[LossCase]:
 
 
 def faulty_losses() -> Iterator[LossCase]:
-    """Every case at twice its epsilon or mu, and faults of a mechanism."""
+    """Yield every case at twice its epsilon or mu, and faults of a mechanism."""
     for case in loss_cases(Fraction(2)):
         yield replace(case, name=f"{case.name}, half of the noise", faulty=True, conversations=3)
     for fault in (_CountedOnce(), _FreeChoices(), _WithoutNoise()):

@@ -178,7 +178,7 @@ def _score(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
-    """Every network over the columns: each order of them, each choice of parents among the earlier ones."""
+    """Return every network over the columns: each order of them, each choice of parents among the earlier ones."""
     networks = []
     for order in permutations(range(n_columns)):
         choices = [
@@ -198,7 +198,9 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
 
 
 def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.ndarray:
-    """All noisy tables and sums at epsilon 1, each over the scale of its noise: the l1 change is the loss of all together."""
+    """Return all noisy tables and sums at epsilon 1, each over the scale of its noise: the l1 change is the loss of all
+    together.
+    """
     charge, recorder = generator.charge(Fraction(1)), Recording()
     generator.measure(world.private(codes, [charge], recorder), charge)
     if any(_WHOLE % scale for scale in recorder.scales):
@@ -209,13 +211,15 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
-    """A table of which the model expects what no table of a few records is."""
+    """Return a table of which the model expects what no table of a few records is."""
     sizes = world.layout.subset(columns).sizes
     return CompetingTable(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
 
 
 def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
-    """A table of an adaptive generator: what gets Gaussian noise, whose squared l2 change is the l1 change of two counts."""
+    """Return a table of an adaptive generator: what gets Gaussian noise, whose squared l2 change is the l1 change of two
+    counts.
+    """
     recorder = Recording()
     Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
     if [Fraction(scale) ** 2 >= TABLE_CHANGE for scale in recorder.scales] != [True]:
@@ -224,7 +228,7 @@ def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) ->
 
 
 def _scored(world: World, question: CompetingTable, codes: tuple[int, ...]) -> np.ndarray:
-    """The score that a table competes with."""
+    """Return the score that a table competes with."""
     return np.array([score_of(question, world.counts(codes).marginal(question.columns))])
 
 
@@ -240,7 +244,7 @@ def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
-    """Every sum that a mean and a regression need, each alone, and the shares of the rows of all groups together."""
+    """Yield every sum that a mean and a regression need, each alone, and the shares of the rows of all groups together."""
     numbers = {column.name: column.atoms.known_numbers for column in world.schema.columns}
     limits = {name: (float(values[0]), float(values[-1])) for name, values in numbers.items()}
     domains = {column.name: Domain(kind=column.kind, bounds=column.bounds) for column in world.schema.columns}
@@ -266,7 +270,7 @@ def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
 
 
 def _moments_model(world: World, prior: Prior | None, coding: Coding, words: str) -> MeasuredModel:
-    """The moments of the functional mechanism, over records whose bins have the numbers of a coding."""
+    """Return the moments of the functional mechanism, over records whose bins have the numbers of a coding."""
     numbers = tuple(np.array([float(coding.number(code)) for code in range(size)]) for size in world.layout.sizes)
     design = Design.of(numbers, np.ones(world.layout.n_cells, bool), prior)
 

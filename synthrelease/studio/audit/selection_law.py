@@ -79,7 +79,7 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
 
 
 def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
-    """The same for the first accepted one of a hidden number of rounds, or "nothing"."""
+    """Return the same for the first accepted one of a hidden number of rounds, or "nothing"."""
     acceptance = sum(accepted, Fraction(0))
     nothing = law.nothing(1 - acceptance)
     visits = (1 - nothing) / acceptance if acceptance else Fraction(0)
@@ -147,7 +147,7 @@ class LawCheck:
 
 
 def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
-    """Every claim over every pair of finite rounds of this size."""
+    """Yield every claim over every pair of finite rounds of this size."""
     for ratio in RATIOS:
         pairs = FinitePairs.of(parts, outputs, ratio)
         for stop in STOPS:
@@ -166,7 +166,7 @@ def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
 
 
 def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, claim: str, allowed: Fraction) -> LawCheck:
-    """`rule` is a stop probability, or the law of a hidden number of rounds."""
+    """Check pairs of rounds; `rule` is a stop probability, or the distribution of a hidden number of rounds."""
     parts = pairs.parts
     accepted = {a: [Fraction(a, parts)] for a in {key[0] for key in pairs.largest}}
     laws = {

@@ -132,7 +132,7 @@ class Households:
         tight: bool = True,
         attained: int = 1,
     ) -> Sweep:
-        """A `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
+        """Return a `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
         slots = range(1, self.most + 1)
         in_slots = {slot_name(column, slot): high for slot in slots for column, high in self.members.items()}
         return Sweep(
@@ -155,12 +155,14 @@ class Households:
 
 
 def criterion(kind: str, **fields: object) -> Criterion:
-    """A criterion with a budget of 1, for enumeration and audit."""
+    """Return a criterion with a budget of 1, for enumeration and audit."""
     return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
 
 
 def recoded(judged: Criterion, world: World) -> Criterion:
-    """A criterion over codes, as it stands where bins have other numbers: the ends of its range, and the bins that it names."""
+    """Return a criterion over codes, as it stands where bins have other numbers: the ends of its range, and the bins that
+    it names.
+    """
     column = str(getattr(judged, "column", getattr(judged, "target", "b")))
     coding, settings = world.coding(column), judged.model_dump(exclude_unset=True)
     for name in {"bins", "positive"} & settings.keys():
@@ -182,7 +184,7 @@ def sweep(
     before: tuple[Criterion, ...] = (),
     **more: Any,
 ) -> Sweep:
-    """A `Sweep` of one kind from its settings in an acceptance file.
+    """Return a `Sweep` of one kind from its settings in an acceptance file.
 
     Parameters
     ----------

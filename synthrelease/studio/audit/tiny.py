@@ -51,11 +51,11 @@ class Coding:
     categories: bool = False
 
     def number(self, code: int) -> int:
-        """The number that stands for a bin: the middle of its numbers."""
+        """Return the number that stands for a bin: the middle of its numbers."""
         return self.lowest + self.step * code + self.step // 2
 
     def labels(self, text: str) -> list[str]:
-        """The labels of the bins with the codes of a text such as "1-2" or "1"."""
+        """Return the labels of the bins with the codes of a text such as "1-2" or "1"."""
         if self.categories:
             return [str(self.number(code)) for code in codes_of(text)]
         return [_interval(self._ends(code, code), "-" if self.lowest >= 0 else " to ") for code in codes_of(text)]
@@ -71,7 +71,7 @@ class Coding:
 
 
 def codes_of(text: str) -> range:
-    """The codes from 1 to 2 of "1-2", or 1 of "1"."""
+    """Return the codes from 1 to 2 of "1-2", or 1 of "1"."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 
@@ -86,7 +86,9 @@ FROM_0 = Coding()
 def integer_column(
     name: str, low: int, high: int, groups: Bins | None = None, *, missing: bool = False, step: int = 1
 ) -> Column:
-    """A column of whole numbers with a bin for each `step` of them, and one for missing values where there can be such."""
+    """Return a column of whole numbers with a bin for each `step` of them, and one for missing values where there can be
+    such.
+    """
     alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}-{high} by {step}"]}
     policy: Literal["bin", "error"] = "bin" if missing else "error"
     table = ColumnTable(kind="integer", bounds=(low, high), alternatives=alternatives, missing=policy)
@@ -140,13 +142,13 @@ class World:
         self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
 
     def coding(self, name: str) -> Coding:
-        """The coding of a column, also of one that members have; a difference of two columns is a number of steps."""
+        """Return the coding of a column, also of one that members have; a difference of two columns is a number of steps."""
         if self.linked is not None and name == self.linked.size:
             return FROM_0
         return Coding(step=self._coding.step, lowest=-(self._coding.step // 2)) if " - " in name else self._coding
 
     def label(self, name: str, text: str) -> str:
-        """The label of the bin, or of the group, with the codes of a text."""
+        """Return the label of the bin, or of the group, with the codes of a text."""
         if name not in self.groups:
             return self.coding(name).labels(text)[0]
         return self.groups[name].labels[self.groups[name].of_atom[codes_of(text)[0]]]
@@ -188,11 +190,11 @@ class World:
         return Counts(self.layout, np.array(codes, dtype=np.int64))
 
     def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-        """A table of made-up records behind the door that private tables have."""
+        """Return a table of made-up records behind the door that private tables have."""
         return behind_a_door(self.counts(codes), charges, entropy)
 
     def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
-        """The kept rows of a made-up file of `n_file` rows."""
+        """Return the kept rows of a made-up file of `n_file` rows."""
         return PrivateRows(self.counts(codes), n_file, entropy)
 
     def candidate(self, codes: Sequence[int]) -> Candidate:
@@ -214,11 +216,11 @@ class World:
         return "[" + ", ".join(" ".join(of[int(bin_)] for of, bin_ in zip(labels, bins, strict=True)) for bins in records) + "]"
 
     def all_tables(self, n: int) -> list[tuple[int, ...]]:
-        """Every multiset of n cells."""
+        """Return every multiset of n cells."""
         return list(combinations_with_replacement(self.cells, n))
 
     def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Every table that differs in one replaced record."""
+        """Yield every table that differs in one replaced record."""
         for index in range(len(table)):
             for cell in self.cells:
                 if cell != table[index]:
@@ -275,7 +277,7 @@ class FilePair:
 
 
 def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
-    """All unordered pairs of neighbouring files of `n_file` rows; files are multisets of rows."""
+    """Yield all unordered pairs of neighbouring files of `n_file` rows; files are multisets of rows."""
     for shared in combinations_with_replacement(range(n_cells + 1), n_file - 1):
         inside = tuple(row for row in shared if row < n_cells)
         for first, second in combinations(range(n_cells + 1), 2):
@@ -283,7 +285,7 @@ def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
 
 
 def program_law(world: World, rows: Rows, size: int, n_file: int) -> Law:
-    """The law of the table that the program works with, from every way in which its draws can come out.
+    """Return the law of the table that the program works with, from every way in which its draws can come out.
 
     The table is what the generator of noisy marginals adds noise to when it measures all columns together.
     """
@@ -309,13 +311,13 @@ def _rows(counts: Counts) -> Rows:
 
 
 def public_sequence(layout: Layout, size: int) -> Rows:
-    """The filler rows, one after the other: what every prefix has more than the one before it."""
+    """Return the filler rows, one after the other: what every prefix has more than the one before it."""
     prefixes = [Counter(_rows(filler(layout).first(length))) for length in range(size + 1)]
     return tuple(next(iter((longer - shorter).elements())) for shorter, longer in pairwise(prefixes))
 
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
-    """The two resized tables drawn together, as in the proof (theory 1.6, coupling of resized tables)."""
+    """Return the two resized tables drawn together, as in the proof (theory 1.6, coupling of resized tables)."""
     shared, (last, other_last) = pair.shared, pair.lasts
     most = len(shared) + 1  # kept in the first file
     if size >= most:
@@ -374,7 +376,7 @@ class ResizedPairs:
 
     @classmethod
     def none(cls) -> ResizedPairs:
-        """No files: what is left out of one is enumerated over other cells, and the proof asks nothing of cells."""
+        """Return no files: what is left out of one is enumerated over other cells, and the proof asks nothing of cells."""
         nothing = np.zeros((0, 2), dtype=np.int64)
         return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing[:, 0])
 

@@ -38,7 +38,7 @@ _AT_ONCE = 2**22
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:
-    """Rows of the smallest group whose shares of so many bins are used, so that the prior does not drown them."""
+    """Return rows of the smallest group whose shares of so many bins are used, so that the prior does not drown them."""
     return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
 
@@ -282,7 +282,7 @@ class CauchyNoise:
 
     @classmethod
     def printed_with_gamma(cls, epsilon: float, gamma: float) -> CauchyNoise:
-        """The same with a gamma, and the beta that goes with it: epsilon / (2 (gamma - 1)).
+        """Return the same with a gamma, and the beta that goes with it: epsilon / (2 (gamma - 1)).
 
         Raises
         ------
@@ -349,7 +349,7 @@ class MatrixMask:
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
-        """The bin itself with this probability, else one of the others, each as likely."""
+        """Return the bin itself with this probability, else one of the others, each as likely."""
         if not 0 <= share <= 1:
             raise ValueError(f"expected a probability, found {share}.")
         if n_bins == 1:
@@ -453,5 +453,5 @@ class IndependentColumns(Baseline):
 
 
 def independent_columns(table: Counts, random: np.random.Generator) -> Counts:
-    """A table of the same size in which each column has exactly the rows of its bins, in an order of its own."""
+    """Return a table of the same size in which each column has exactly the rows of its bins, in an order of its own."""
     return Counts.of(table.layout, [random.permutation(table.rows(column)) for column in range(len(table.layout.sizes))])

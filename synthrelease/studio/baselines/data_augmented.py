@@ -105,7 +105,7 @@ class DataAugmented:
         return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after many tries stay."""
+        """Return one copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after many tries stay."""
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
@@ -137,7 +137,7 @@ class DataAugmented:
         masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        """The bins of one column for these rows, given the others as they stand."""
+        """Return the bins of one column for these rows, given the others as they stand."""
         groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
         risk, copy = self._groups[rows], masked[rows]
 

@@ -215,7 +215,7 @@ class ImputedAnswers:
             raise ValueError("expected bounds 0 <= low <= default <= high")
 
     def noise(self, epsilon: float) -> CauchyNoise:
-        """The law of the noise for S = 1, which is public. Raises ValueError for an epsilon that is too small for it."""
+        """Return the law of the noise for S = 1, which is public. Raises ValueError for an epsilon that is too small for it."""
         return CauchyNoise.printed(epsilon, smoothness(self.neighbours))
 
     def mean(
@@ -228,7 +228,7 @@ class ImputedAnswers:
         *,
         chosen_by_value: bool = False,
     ) -> Answer:
-        """Sum of the values of the chosen over a public size, cut off at the bounds.
+        """Return sum of the values of the chosen over a public size, cut off at the bounds.
 
         Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; where the choice depends on the value
         that is imputed, high takes the place of high - low, as records come and go with their donors.
@@ -246,7 +246,7 @@ class ImputedAnswers:
         return replace(answer, value=min(max(answer.value, self.low), self.high))
 
     def bound(self, table: GappedTable, own: float, moved: float) -> float:
-        """A private, smooth bound on how far a sum moves to any neighbour.
+        """Return a private, smooth bound on how far a sum moves to any neighbour.
 
         Parameters
         ----------

@@ -55,7 +55,7 @@ def _rows(table: Counts) -> list[np.ndarray]:
 
 
 def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, generator: np.random.Generator) -> Counts:
-    """Rows column by column; those that break a rule are drawn anew as whole rows."""
+    """Return rows column by column; those that break a rule are drawn anew as whole rows."""
     copy = Counts.empty(table.layout)
     for _ in range(_TRIES):
         missing = table.total - copy.total
@@ -103,7 +103,7 @@ class Sequential(Baseline):
 
 
 def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...]) -> MadeTables:
-    """The copies, with a note where rows are lacking that no draw made plausible."""
+    """Return the copies, with a note where rows are lacking that no draw made plausible."""
     fewest = min(copy.total for copy in copies)
     if fewest < file.table.total:
         share = 1 - fewest / file.table.total

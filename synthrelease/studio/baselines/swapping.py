@@ -38,7 +38,8 @@ CLOSEST = 2
 
 
 def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o where that is more (Bailie, Gong & Meng 2023).
+    """Return ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o where that is more (Bailie, Gong & Meng
+    2023).
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
 
 def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Twice the nominal epsilon: what the closest tables that swapping hides from each other can be apart.
+    """Return twice the nominal epsilon: what the closest tables that swapping hides from each other can be apart.
 
     For rates above 1/2 at which ln o is the larger term it is reached: no smaller number is true.
     """
@@ -61,20 +62,20 @@ def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
 
 def least_epsilon(largest_stratum: int) -> float:
-    """The smallest nominal epsilon of any rate, ln(b + 1) / 2, which is that of `best_rate`."""
+    """Return the smallest nominal epsilon of any rate, ln(b + 1) / 2, which is that of `best_rate`."""
     if largest_stratum < 1:
         raise ValueError("a nominal epsilon needs a stratum of at least one record")
     return math.log(largest_stratum + 1) / 2
 
 
 def best_rate(largest_stratum: int) -> float:
-    """The rate with the smallest nominal epsilon: odds of sqrt(b + 1), so nearly every record is selected."""
+    """Return the rate with the smallest nominal epsilon: odds of sqrt(b + 1), so nearly every record is selected."""
     odds = math.exp(least_epsilon(largest_stratum))
     return odds / (1 + odds)
 
 
 def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
-    """The lower and the higher rate whose nominal epsilon is this one: odds (b + 1) e^-epsilon and e^epsilon.
+    """Return the lower and the higher rate whose nominal epsilon is this one: odds (b + 1) e^-epsilon and e^epsilon.
 
     Raises
     ------
@@ -119,11 +120,11 @@ class PermutationSwapping:
         return int(table.project(self.key).counts.max()) if self.key else table.total
 
     def nominal_epsilon(self, table: Counts) -> float:
-        """The epsilon of swapping this table for each record that differs, subject to its invariants."""
+        """Return the epsilon of swapping this table for each record that differs, subject to its invariants."""
         return nominal_epsilon(self.rate, self.largest_stratum(table))
 
     def pairwise_epsilon(self, table: Counts) -> float:
-        """The epsilon between the closest tables with these invariants: to be compared with that of a release."""
+        """Return the epsilon between the closest tables with these invariants: to be compared with that of a release."""
         return pairwise_epsilon(self.rate, self.largest_stratum(table))
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
@@ -132,7 +133,7 @@ class PermutationSwapping:
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 
     def swap(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """The swapped table, of the same size (Bailie, Gong & Meng 2023, the algorithm "Permutation Swapping").
+        """Return the swapped table, of the same size (Bailie, Gong & Meng 2023, the algorithm "Permutation Swapping").
 
         Parameters
         ----------
@@ -169,7 +170,7 @@ class PermutationSwapping:
 
 
 def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
-    """A uniform permutation of 0..n-1 without a fixed point, n >= 2: drawn until there is none, about e times."""
+    """Return a uniform permutation of 0..n-1 without a fixed point, n >= 2: drawn until there is none, about e times."""
     if n < 2:
         raise ValueError("a derangement needs two or more")
     while True:

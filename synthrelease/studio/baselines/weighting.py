@@ -65,7 +65,8 @@ class PostStrata:
         return max(float(weights[min(steps, len(weights) - 1)]) for weights in self._potential(respondents))
 
     def smooth_bound(self, respondents: Respondents, beta: float) -> float:
-        """max over k of e^(-beta k) W_k: a smooth bound on how far a weighted count moves when a record is added or removed.
+        """Return max over k of e^(-beta k) W_k: a smooth bound on how far a weighted count moves when a record is added or
+        removed.
 
         **Private**, as is any scale that is made of it.
         """

@@ -154,7 +154,7 @@ class DeskFiles:
         return texts
 
     def spec(self, texts: BothTexts) -> ReleaseSpec:
-        """The specification, loaded once for as long as nothing changes."""
+        """Return the specification, loaded once for as long as nothing changes."""
         loaded = self._loaded
         if loaded is None or loaded[0] != texts.seen:
             self._loaded = loaded = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
@@ -231,7 +231,7 @@ class DeskFiles:
             replace_files(_contents(texts, old))
 
     def last_change(self, texts: BothTexts) -> str:
-        """The lines of the last edit; empty where the files were changed since."""
+        """Return the lines of the last edit; empty where the files were changed since."""
         if self._before is None or self._before[0] != texts.seen:
             return ""
         return difference(self._before[1], texts)
@@ -330,7 +330,7 @@ ANOTHER = (
 
 
 def difference(before: BothTexts, after: BothTexts) -> str:
-    """The lines that differ, as `diff -u` shows them."""
+    """Return the lines that differ, as `diff -u` shows them."""
     pairs = [
         (before.configuration, after.configuration, after.file.path.name),
         (before.acceptance, after.acceptance, after.acceptance_path.name),
@@ -454,7 +454,7 @@ class Rehearsals:
             return ""
 
     def found(self, spec: ReleaseSpec) -> Rehearsed | None:
-        """The results for the files as they are; or of the newest rehearsal of earlier ones."""
+        """Return the results for the files as they are; or of the newest rehearsal of earlier ones."""
         own_results = self.folder(spec) / "rehearsal.json"
         results = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
         newest_first = sorted([(_changed(path), path) for path in results if path.is_file()], reverse=True)
@@ -652,7 +652,7 @@ def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
-    """The changes of the bins of a column, and of the numbers that stand for them."""
+    """Return the changes of the bins of a column, and of the numbers that stand for them."""
     edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in moved.alternatives.items()]
     if moved.numbers != numbers:
         edits.append(Edit(path=(*table, "numbers"), toml=toml(moved.numbers) if moved.numbers else None))
@@ -754,7 +754,7 @@ def number(text: str) -> str:
 
 
 def first_rows(order: str) -> str:
-    """The order in which the rows of a person are taken: at random, or by columns."""
+    """Return the order in which the rows of a person are taken: at random, or by columns."""
     return toml(order if order == RANDOM else order.split(", "))
 
 

@@ -83,7 +83,7 @@ def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftO
 
 
 def other_kind(start: Shown, name: str, kind: str) -> Changes:
-    """The lines of a column that is taken for another kind."""
+    """Return the lines of a column that is taken for another kind."""
     column, public = start.spec.schema.by_name.get(name), start.public
     if column is None or table_of(start.spec, name)[0] != "columns":
         raise NoSuchControl
@@ -101,7 +101,7 @@ def other_kind(start: Shown, name: str, kind: str) -> Changes:
 
 
 def bring_column_back(start: Shown, source: str, kind: str) -> Changes:
-    """The lines of a column of the public file that is released again, or for the first time."""
+    """Return the lines of a column of the public file that is released again, or for the first time."""
     chosen, file = _kind(kind), start.texts.file
     if start.public is None:
         raise InputError(NO_PUBLIC)
@@ -340,7 +340,7 @@ def _same(secret: str, expected: str) -> bool:
 
 
 def _single(scope: Scope) -> dict[str, str] | None:
-    """The headers by name; None where one that decides stands twice."""
+    """Return the headers by name; None where one that decides stands twice."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
@@ -715,11 +715,11 @@ class Desk:
             return PlainTextResponse("")
 
     def card(self) -> Response:
-        """The card of the published folder, under a policy of its own."""
+        """Return the card of the published folder, under a policy of its own."""
         return _framed(self.opened.folder, "README.html", "No card was opened.")
 
     def report(self) -> Response:
-        """The report of the last rehearsal, under the same policy."""
+        """Return the report of the last rehearsal, under the same policy."""
         try:
             rehearsed = self.rehearsals.found(self.files.spec(self.files.texts()))
         except (SynthreleaseError, OSError):
@@ -765,7 +765,7 @@ def fields(content: bytes) -> dict[str, str] | None:
 
 
 def application(desk: Desk, origin: str) -> Guard:
-    """The whole desk behind its guard."""
+    """Return the whole desk behind its guard."""
 
     def endpoint(answer: Callable[[dict[str, str]], Response]) -> Callable[[Request], Any]:
         """Answer with the fields of a form, or of an address, apart from the loop of requests."""

@@ -241,7 +241,7 @@ def _off(grouping: GroupingError) -> str:
 
 
 def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
-    """The columns of the public file that no released column is read from, and why a draft leaves them out."""
+    """Return the columns of the public file that no released column is read from, and why a draft leaves them out."""
     read = {source for column in spec.schema.columns for source in column.sources}
     because = {column_left.source: column_left.because for column_left in guesses.left_out}
     names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
@@ -255,14 +255,14 @@ def _kind(column: Column) -> str:
 
 
 def _frequent(texts: Mapping[str | None, int]) -> str:
-    """The most frequent public values, with their shares."""
+    """Return the most frequent public values, with their shares."""
     total = sum(texts.values())
     ordered = sorted(texts.items(), key=lambda item: -item[1])[:FREQUENT]
     return ", ".join(f"{'(empty)' if not text else text[:40]} ({times / total:.0%})" for text, times in ordered)
 
 
 def _stand_ins(column: Column) -> str:
-    """The numbers that stand for the first bins of a column of numbers."""
+    """Return the numbers that stand for the first bins of a column of numbers."""
     binning = next(iter(column.alternatives.values()))
     representatives = [
         (label, representative)
@@ -615,7 +615,7 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
-    """The ledger as a bar: spent, this release, left."""
+    """Return the ledger as a bar: spent, this release, left."""
     if account.statement is None:
         return {"why": account.why} if account.why else None
     statement = account.statement

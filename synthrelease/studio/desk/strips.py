@@ -23,7 +23,7 @@ MARKS, ROW = 560.0, 26.0
 
 
 def strip(name: str, labels: Sequence[str], rows: Sequence[int]) -> Markup:
-    """The public rows in bins that have no order on a line."""
+    """Return the public rows in bins that have no order on a line."""
     width, largest, top = WIDTH / len(rows), max(rows), rows.index(max(rows))
     label = f"Public values of {name}: {len(rows)} bins; {_most(labels[top], largest, rows)}"
     bars = [
@@ -36,7 +36,7 @@ def strip(name: str, labels: Sequence[str], rows: Sequence[int]) -> Markup:
 
 
 def histogram(name: str, limits: Sequence[float], public: PublicBins) -> Markup:
-    """The public rows of a column of numbers with the limits of its bins, which a script lets one drag.
+    """Return the public rows of a column of numbers with the limits of its bins, which a script lets one drag.
 
     Each place between which limits can be moved has the same width.
     """

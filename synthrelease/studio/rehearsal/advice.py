@@ -154,7 +154,7 @@ def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) ->
 
 
 def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
-    """The least epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
+    """Return the least epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
 
     Pr = exp(-gap epsilon / sensitivity) / 2 <= level.
     """
@@ -180,7 +180,7 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """The cheapest budget that is accepted with at least the target probability, by the lower end of its interval."""
+    """Return the cheapest budget that is accepted with at least the target probability, by the lower end of its interval."""
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
@@ -211,7 +211,7 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 
 
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
-    """The upper end of an interval of the probability of nothing.
+    """Return the upper end of an interval of the probability of nothing.
 
     Attempts with different private fits are independent, and all are where rounds share none. Where they do, the probability of
     nothing of a fit is a convex function of its acceptance: by its attempts it is overstated in the mean, never understated.
@@ -343,8 +343,8 @@ def _solved(
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """The cheapest law, on the mesh, that ends with "nothing" with at most this probability; None where none does for the
-    price of a search that hardly ever gives up, 2 epsilon.
+    """Return the cheapest law, on the mesh, that ends with "nothing" with at most this probability; None where none does for
+    the price of a search that hardly ever gives up, 2 epsilon.
 
     The logarithm of the smallest probability falls with the price, nearly in a line: false position, with halvings.
 
@@ -486,7 +486,7 @@ class Proposal:
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
-    """The offer with the smallest total; of equal ones the first."""
+    """Return the offer with the smallest total; of equal ones the first."""
     return min((offer for offer in offers if offer.total is not None), key=lambda offer: offer.total or 0, default=None)
 
 
@@ -526,12 +526,12 @@ def shares_luck(spec: ReleaseSpec) -> bool:
 
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:
-    """The specification with another generation budget and a hidden number of rounds of this law."""
+    """Return the specification with another generation budget and a hidden number of rounds of this law."""
     return replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(rounds=law))
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Epsilon of a round with this generation budget; None where rounds are not pure: there no law is offered.
+    """Return epsilon of a round with this generation budget; None where rounds are not pure: there no law is offered.
 
     With pieces, that of the dearer one.
     """
@@ -576,7 +576,7 @@ class Wish:
 
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wish: Wish, *, anew: bool = False) -> Offer:
-    """The cheapest law at a generation budget, with its certified total."""
+    """Return the cheapest law at a generation budget, with its certified total."""
     without_law = Offer(generation=generation, chances=tuple(chances), anew=anew)
     epsilon = one_round(spec, generation)
     if not epsilon or not chances or math.fsum(chances) < wish.target * len(chances):
@@ -594,7 +594,9 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wis
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], wish: Wish
 ) -> Offer:
-    """The offer of a generation budget by the attempts that chose shortlist and budget; at half a shortlist for each fit."""
+    """Return the offer of a generation budget by the attempts that chose shortlist and budget; at half a shortlist for each
+    fit.
+    """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), wish)
 
 
@@ -605,7 +607,7 @@ def propose(
     wish: Wish,
     tried: Tried,
 ) -> Proposal | None:
-    """The advice, from the first offers by generation budget; further attempts of the shortlist are run through `tried`.
+    """Return the advice, from the first offers by generation budget; further attempts of the shortlist are run through `tried`.
 
     Returns
     -------
@@ -665,7 +667,7 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
 
 
 def _together(shortlist: Sequence[int], shared: bool) -> int:
-    """Attempts that make up one figure: those with the same private fit, or one where rounds share none."""
+    """Return attempts that make up one figure: those with the same private fit, or one where rounds share none."""
     return min(PER_FIT, len(shortlist)) if shared else 1
 
 

@@ -250,7 +250,9 @@ class Divisible:
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """The specification where each table, and each noise of sums, has its weight as its budget, whatever the total."""
+        """Return the specification where each table, and each noise of sums, has its weight as its budget, whatever the
+        total.
+        """
         fine = 1000 * _FINEST if self.gaussian else _FINEST
         return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
 
@@ -273,7 +275,8 @@ class Divisible:
 
 
 def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
-    """The specification with Gaussian noise on the same tables, at a delta. Its generation budget is a rho then, and any.
+    """Return the specification with Gaussian noise on the same tables, at a delta. Its generation budget is a rho then, and
+    any.
 
     Raises
     ------
@@ -290,7 +293,7 @@ def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
-    """Every term, with its weight."""
+    """Yield every term, with its weight."""
     layout, design = spec.space.common.layout, spec.options.design
     asked = set[str]() if design is None else set(filter(None, (design.weight, design.groups)))
     for name in FIELDS:
@@ -462,7 +465,7 @@ class SlopesOfParts:
         return np.asarray((self.slacks - (moved - present) - margin) / np.sqrt(variance))
 
     def step(self, divisible: Divisible, present: Allocation, radius: float) -> Allocation:
-        """The allocation of the same total with which criteria are least likely to fail.
+        """Return the allocation of the same total with which criteria are least likely to fail.
 
         Parameters
         ----------

@@ -251,7 +251,7 @@ def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray
 
 
 def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
-    """The logarithm of the probability of this noise, but for a constant."""
+    """Return the logarithm of the probability of this noise, but for a constant."""
     from scipy.special import log_ndtr
 
     if isinstance(noise, DiscreteLaplace):

@@ -157,7 +157,9 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
-    """The scores before noise, and how far each criterion is from failing, in sensitivities (under a joint test only)."""
+    """Return the scores before noise, and how far each criterion is from failing, in sensitivities (under a joint test
+    only).
+    """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
     exact = table.rehearsed(NoNoise())
@@ -271,7 +273,7 @@ class ShareEstimate:
 
 
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEstimate:
-    """The interval that holds the true probability with at least the given confidence (Clopper & Pearson, 1934).
+    """Return the interval that holds the true probability with at least the given confidence (Clopper & Pearson, 1934).
 
     Without trials it is [0, 1].
     """
@@ -284,7 +286,8 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEs
 
 
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """An interval that holds the mean of the expectations of independent figures in [0, 1] with at least this confidence.
+    """Return an interval that holds the mean of the expectations of independent figures in [0, 1] with at least this
+    confidence.
 
     Hoeffding (1963, Theorem 1): with m the mean of n such figures and M that of their expectations, Pr[m <= x] <= exp(-n kl(x,
     M)) for x <= M, kl the divergence of two coins, and the same upwards. The ends are the M at which this is (1 - level) / 2.
@@ -359,7 +362,7 @@ class Looks:
         return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
 
     def mean(self, values: Sequence[float]) -> tuple[float, float]:
-        """The interval after so many figures."""
+        """Return the interval after so many figures."""
         miss = 1 - self.level
         if len(values) >= self.planned:
             return bounded_mean(values, 1 - (1 - _EARLY) * miss)
@@ -367,7 +370,7 @@ class Looks:
 
 
 def _further(mean: float, divergence: float) -> float:
-    """The largest M >= mean with kl(mean, M) <= most, rounded up."""
+    """Return the largest M >= mean with kl(mean, M) <= most, rounded up."""
     low, high = mean, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -626,7 +629,7 @@ def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: Ra
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], size: int) -> list[int]:
-    """The running configurations beyond the best `size`, by the mean chance of their candidates."""
+    """Return the running configurations beyond the best `size`, by the mean chance of their candidates."""
     running = [c for c in seen if standings[c] is Standing.RUNNING]
     means = {c: _mean_chance(seen[c]) for c in running}
     return sorted(running, key=lambda c: (-means[c], c))[size:]
@@ -650,7 +653,7 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
 
 
 def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], scatter: np.ndarray) -> float:
-    """An upper bound of the acceptance probability from the figures, 1 where they say nothing.
+    """Return an upper bound of the acceptance probability from the figures, 1 where they say nothing.
 
     For each criterion the logarithm of the figure is taken to scatter around a mean of its own with the pooled deviation s; the
     mean is at least the average seen minus 3 s / sqrt(k). The bound is the smallest over the criteria of Pr[figure <= T].

@@ -71,7 +71,7 @@ class Conclusion:
 def conclusions(
     asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
 ) -> tuple[Conclusion, ...]:
-    """An answer to each question, from tables on the bins of the configuration."""
+    """Return an answer to each question, from tables on the bins of the configuration."""
     columns = BinnedColumns.of(configuration)
     return tuple(_concluded(intended, columns, original, candidates) for intended in asked)
 
@@ -176,7 +176,7 @@ class PublicJudge:
 
 
 def merged(table: Counts, configuration: Configuration) -> Counts:
-    """Rows over atomic cells on the bins of a configuration."""
+    """Return rows over atomic cells on the bins of a configuration."""
     transformation = configuration.transformation
     return table.merge(transformation.layout, transformation.maps)
 
@@ -246,12 +246,12 @@ def unguarded_pairs(
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
-    """The `MOST_PAIRS` strongest, and as many of the others that the candidates lost; the strongest first."""
+    """Return the `MOST_PAIRS` strongest, and as many of the others that the candidates lost; the strongest first."""
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """The pair with its most telling cell, read from the rarer of its two bins."""
+    """Return the pair with its most telling cell, read from the rarer of its two bins."""
     names = pair.columns
     table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
@@ -280,13 +280,13 @@ def with_gaps(configuration: Configuration) -> list[str]:
 
 
 def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -> np.ndarray:
-    """The table of two columns, over the rows with a value of both."""
+    """Return the table of two columns, over the rows with a value of both."""
     gaps = with_gaps(configuration)
     return valued(table.marginal([table.layout.index(name) for name in names]), names[0] in gaps, names[1] in gaps)
 
 
 def _telling_cell(table: np.ndarray) -> tuple[int, int]:
-    """The cell that Cramer's V owes most to: the largest residual of Pearson's, among bins of some size."""
+    """Return the cell that Cramer's V owes most to: the largest residual of Pearson's, among bins of some size."""
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     expected = np.outer(rows, columns)
@@ -356,7 +356,7 @@ def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, 
 
 
 def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
-    """Two tables of the same size with different rows of one; of an odd number of rows one is left out."""
+    """Return two tables of the same size with different rows of one; of an odd number of rows one is left out."""
     size = table.total // 2
     taken = random.multivariate_hypergeometric(table.counts, 2 * size)
     left = random.multivariate_hypergeometric(taken, size)
@@ -364,7 +364,7 @@ def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
 
 
 def once_only(table: Counts) -> float:
-    """The share of the rows whose cell occurs once."""
+    """Return the share of the rows whose cell occurs once."""
     return float((table.counts == 1).sum() / max(1, table.total))
 
 

@@ -297,7 +297,7 @@ def compare_methods(
 
 
 def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
-    """The largest share of its threshold that a figure uses; infinite without a figure."""
+    """Return the largest share of its threshold that a figure uses; infinite without a figure."""
     shares = [
         math.inf if figure is None or math.isnan(figure) else share_of_threshold(figure, criterion.threshold)
         for figure, criterion in zip(figures, spec.criteria, strict=True)

@@ -91,7 +91,7 @@ class Pair:
 
 
 def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
-    """All pairs of columns, the most dependent first.
+    """Return all pairs of columns, the most dependent first.
 
     Parameters
     ----------
@@ -332,7 +332,9 @@ class _Search:
         return errors
 
     def tables(self) -> tuple[Columns, ...]:
-        """The chosen ones that none contains, and by itself every column that is in none or is worth a table of its own."""
+        """Return the chosen ones that none contains, and by itself every column that is in none or is worth a table of its
+        own.
+        """
         chosen = [columns for columns in self.chosen if not any(set(columns) < set(other) for other in self.chosen)]
         singles, every = self.purse.single_columns, range(len(self.sizes))
         alone = [(column,) for column in every if singles or not any(column in columns for columns in chosen)]

@@ -103,7 +103,7 @@ def accuracies(spec: ReleaseSpec) -> dict[str, float]:
 
 
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:
-    """The specification with the smallest generation budget, to two digits, at which a count is off by so few rows.
+    """Return the specification with the smallest generation budget, to two digits, at which a count is off by so few rows.
 
     Parameters
     ----------

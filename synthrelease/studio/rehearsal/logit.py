@@ -75,7 +75,7 @@ class LogitFit:
 
 
 def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive: np.ndarray) -> LogitFit | None:
-    """The logistic regression of `positive` out of `rows` on the columns of the design.
+    """Return the logistic regression of `positive` out of `rows` on the columns of the design.
 
     Parameters
     ----------

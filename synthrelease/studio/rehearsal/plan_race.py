@@ -247,7 +247,7 @@ class Comparison:
         return {index: self.contingency(index, (left[index] + right[index]) / 2 * n_rows) for index in tied}
 
     def contingency(self, index: int, counts: np.ndarray) -> float:
-        """The mean square contingency of a table of this pair, over the rows with a value of both columns."""
+        """Return the mean square contingency of a table of this pair, over the rows with a value of both columns."""
         names = sorted(self.pairs[index].columns, key=self.columns.index)
         return mean_square_contingency(valued(counts, *(name in self.missing for name in names)))
 
@@ -336,7 +336,8 @@ class HeldOut:
         return float(1 - (np.mean(off, axis=0)[indices].mean() - sample) / (independent - sample)) if tells else None
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
-        """The same halves, fitted with these columns in wider bins, and compared in the bins that they are compared in now.
+        """Return the same halves, fitted with these columns in wider bins, and compared in the bins that they are compared in
+        now.
 
         Parameters
         ----------
@@ -409,7 +410,7 @@ class HeldOut:
         )
 
     def _in_first_bins(self, shares: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Tables of all pairs with rows of wider bins divided among the bins of the comparison."""
+        """Return tables of all pairs with rows of wider bins divided among the bins of the comparison."""
         spread = self.spread
         if spread is None:
             return shares
@@ -605,7 +606,7 @@ class PlanRace:
         return [(names[column], sizes[column]) for column in order[:most]]
 
     def _important(self) -> list[tuple[int, ...]]:
-        """The pairs with an important column, the closest first."""
+        """Return the pairs with an important column, the closest first."""
         names, important = self._table.layout.columns, {*self._promise.important}
         pairs = sorted(self._pairs, key=lambda pair: -pair.cramers_v)
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
@@ -626,7 +627,7 @@ class PlanRace:
         return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT[pure], "draw": "evenly"})
 
     def terms(self, told: TellingTables, *, agreements: bool = False) -> tuple[str, ...]:
-        """The tables, as a configuration names them."""
+        """Return the tables, as a configuration names them."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         of_two = [column for column, size in enumerate(sizes) if size == 2] if agreements else []
         tables = dict.fromkeys([*told.tables, *combinations(of_two, 2)])

@@ -394,7 +394,7 @@ class _Course:
         return [results[attempt] for attempt in attempts if attempt in results]
 
     def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], wish: Wish) -> Proposal | None:
-        """The cheapest law and generation budget; adds the attempts at the budgets that are tried on the way."""
+        """Return the cheapest law and generation budget; adds the attempts at the budgets that are tried on the way."""
         offers = {
             generation: first_offer(self.spec, generation, shortlist, results, wish)
             for generation, results in by_budget.items()

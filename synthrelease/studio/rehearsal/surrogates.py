@@ -73,7 +73,7 @@ class Units:
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
-        """The bands of some labels; "17..28" is one band for each number.
+        """Return the bands of some labels; "17..28" is one band for each number.
 
         Raises
         ------
@@ -378,7 +378,7 @@ class FactColumn(SpecTable):
         return categories
 
     def units(self) -> Units:
-        """The values as whole numbers. Raises Unexpected when the bounds cannot be used."""
+        """Return the values as whole numbers. Raises Unexpected when the bounds cannot be used."""
         if self.categories:
             return Units(kind=self.kind, first=0, stop=len(self.categories), categories=self.categories)
         if self.bounds is None:
@@ -435,7 +435,7 @@ class FactsFile(SpecTable):
         return columns
 
     def facts(self) -> Iterator[tuple[str, ShareTable | MeanTable]]:
-        """All tables and means with their TOML paths."""
+        """Yield all tables and means with their TOML paths."""
         yield from ((f"tables.{name}", table) for name, table in self.tables.items())
         yield from ((f"means.{name}", table) for name, table in self.means.items())
 
@@ -535,7 +535,7 @@ class PublishedFigures:
 
 
 def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """The arrays of a table of shares or counts.
+    """Return the arrays of a table of shares or counts.
 
     Rows are bands of the given columns and then one number for each band of `across`; without `across`, the last band of a
     row is of the column itself and one number follows.
@@ -574,7 +574,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
 
 def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """The arrays of a table of means: rows are bands of the given columns, then mean and standard deviation.
+    """Return the arrays of a table of means: rows are bands of the given columns, then mean and standard deviation.
 
     Raises
     ------
@@ -594,7 +594,7 @@ def _published(
     bands: tuple[Band, ...],
     rows: Mapping[tuple[Band, ...], np.ndarray],
 ) -> PublishedFigures:
-    """Rows by combination -> arrays over all combinations."""
+    """Return rows by combination -> arrays over all combinations."""
     given_bands = []
     for axis, name in enumerate(table.given):
         bands_named = dict.fromkeys(combination[axis] for combination in rows)
@@ -745,7 +745,7 @@ def load_facts(path: Path) -> CheckedFacts:
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Columns and sources that do not exist, and columns given themselves or twice."""
+    """Yield columns and sources that do not exist, and columns given themselves or twice."""
     for path, fact in model.facts():
         used = [(f"{path}.of", fact.of), *((f"{path}.given[{i}]", name) for i, name in enumerate(fact.given))]
         for key, name in used:
@@ -762,7 +762,7 @@ def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
 
 
 def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Columns that no table says how to draw, or that both kinds of table do."""
+    """Yield columns that no table says how to draw, or that both kinds of table do."""
     for name, column in model.columns.items():
         tables = [path for path, fact in model.facts() if fact.of == name]
         means = [path for path in tables if path.startswith("means.")]
@@ -814,7 +814,7 @@ class Groups:
 
 
 def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
-    """The groups of the parents: two cells are in one when every table has them in one band."""
+    """Return the groups of the parents: two cells are in one when every table has them in one band."""
     of_cells: list[np.ndarray] = []
     bands: dict[tuple[str, str], np.ndarray] = {}
     for axis, parent in enumerate(parents):
@@ -829,7 +829,7 @@ def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], ed
 
 
 def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Shares of a column's cells given its parents that meet all its tables.
+    """Return shares of a column's cells given its parents that meet all its tables.
 
     The start takes the table with most bands and spreads these over their cells; fitting then meets every table and the
     parents' joint distribution.
@@ -954,7 +954,7 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
 
 
 def _order(facts: CheckedFacts) -> list[str]:
-    """Columns after all their parents; among several, as in the file."""
+    """Return columns after all their parents; among several, as in the file."""
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
     for column in facts.columns:

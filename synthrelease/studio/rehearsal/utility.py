@@ -616,7 +616,7 @@ class CopyComparison:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> CopyComparison:
-        """The regression of the acceptance criteria; by default an intruder knows every column but its target.
+        """Return the regression of the acceptance criteria; by default an intruder knows every column but its target.
 
         Raises
         ------

@@ -91,13 +91,13 @@ def nothing_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _at_most(share: float) -> str:
-    """The upper end of an interval of a share."""
+    """Return the upper end of an interval of a share."""
     text = percent(share)
     return text if text.startswith("under") else f"at most {text}"
 
 
 def epsilon_text(value: Fraction) -> str:
-    """An epsilon with three decimals, rounded up."""
+    """Return an epsilon with three decimals, rounded up."""
     return decimal_text(Fraction(-(-value * 1000 // 1), 1000))
 
 
@@ -111,7 +111,7 @@ def law_text(law: FiniteLaw) -> str:
 
 
 def rounds_text(law: FiniteLaw) -> str:
-    """The value of `rounds` in [selection]."""
+    """Return the value of `rounds` in [selection]."""
     return "{ " + ", ".join(f"{number} = {decimal_text(share)}" for number, share in law.atoms) + " }"
 
 
@@ -345,7 +345,7 @@ def conclusion_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def answer_text(value: float | None, unit: str) -> str:
-    """An answer in its unit."""
+    """Return an answer in its unit."""
     if value is None:
         return "no such rows"
     if unit == "rows":

@@ -71,7 +71,7 @@ def families() -> Rows:
 
 
 def _with_family(generator: Generator, settings: Mapping[str, Any]) -> ReleaseSpec:
-    """The shipped release of births with one configuration of one family, which gets epsilon 4 (at delta 1e-9)."""
+    """Return the shipped release of births with one configuration of one family, which gets epsilon 4 (at delta 1e-9)."""
     tables = {
         "extends": str(resource("configs/births.toml")),
         **printed()["fits"],
@@ -86,8 +86,8 @@ def _with_family(generator: Generator, settings: Mapping[str, Any]) -> ReleaseSp
 
 
 def generation_budget(generator: Generator, epsilon: Fraction) -> Fraction:
-    """The epsilon itself, or the largest rho that yields it at `DELTA`: by the exact curve where a family is Gaussian, else to
-    1e-6 by the general conversion.
+    """Return the epsilon itself, or the largest rho that yields it at `DELTA`: by the exact curve where a family is
+    Gaussian, else to 1e-6 by the general conversion.
     """
     if generator.guarantee == "pure":
         return epsilon
@@ -107,7 +107,7 @@ def _on_births(spec: ReleaseSpec, attempts: list[tuple[int, int]]) -> list[Attem
 
 
 def counties() -> Counts:
-    """The printed dwellings of Massachusetts in 1940 by county, and owned (0) or rented (1)."""
+    """Return the printed dwellings of Massachusetts in 1940 by county, and owned (0) or rented (1)."""
     counts = np.array([row[1:3] for row in printed()["swapping"]["counties"]])
     layout = Layout(columns=("county", "dwelling"), sizes=counts.shape)
     return Counts(layout, np.arange(counts.size), counts.ravel())
@@ -167,31 +167,31 @@ def incomes(generator: np.random.Generator, n: int = 60_000) -> Incomes:
 
 
 def ignoring(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """The mean of those who answer, their number public, with Laplace noise for one replaced record."""
+    """Return the mean of those who answer, their number public, with Laplace noise for one replaced record."""
     answered = table.values[~table.gaps]
     return float(answered.mean() + generator.laplace(0, LARGEST / len(answered) / epsilon))
 
 
 def imputed_exactly(table: GappedTable) -> float:
-    """The mean of the imputed table, without noise."""
+    """Return the mean of the imputed table, without noise."""
     return float(SCHEME.imputed(table).mean())
 
 
 def imputed(table: GappedTable, neighbours: Neighbours, generator: np.random.Generator) -> float:
-    """The mean of the imputed table with smooth sensitivity, its size public."""
+    """Return the mean of the imputed table with smooth sensitivity, its size public."""
     answers = ImputedAnswers(scheme=SCHEME, neighbours=neighbours, low=0, high=LARGEST)
     everybody, size = lambda cells, _: np.ones(len(cells), dtype=bool), len(table.cells)
     return answers.mean(table, everybody, size, INCOME_EPSILON, generator).value
 
 
 def imputed_globally(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """The same with Laplace noise for one donor of all who do not answer, as the source has it."""
+    """Return the same with Laplace noise for one donor of all who do not answer, as the source has it."""
     moved = LARGEST * (1 + int(table.gaps.sum())) / len(table.cells)
     return imputed_exactly(table) + float(generator.laplace(0, moved / epsilon))
 
 
 def missing_as_a_bin(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """One noisy histogram of cell by income, missing a bin of its own; then each cell's mean stands for all of the cell.
+    """Return one noisy histogram of cell by income, missing a bin of its own; then each cell's mean stands for all of the cell.
 
     Replacing a record moves two counts by 1: Laplace noise of scale 2 / epsilon on whole numbers. What follows is
     post-processing.
@@ -222,7 +222,7 @@ METHODS: dict[str, Callable[[GappedTable, np.random.Generator], float]] = {
 
 
 def income_errors(runs: int, seed: int = 6) -> dict[str, np.ndarray]:
-    """The (runs,) errors of every method, on incomes that are made up anew for each run."""
+    """Return the (runs,) errors of every method, on incomes that are made up anew for each run."""
     generator = SeededEntropy(seed).generator()
     errors = {name: np.empty(runs) for name in METHODS}
     for run in range(runs):

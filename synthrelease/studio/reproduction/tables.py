@@ -78,13 +78,13 @@ def ratio() -> Rows:
 
 
 def printed_bound(epsilon: Fraction, share: Fraction) -> float:
-    """ln((e^epsilon beta + 1 - beta) / (1 - beta)) (Merrill 2021, Theorem 5.5.1)."""
+    """Return ln((e^epsilon beta + 1 - beta) / (1 - beta)) (Merrill 2021, Theorem 5.5.1)."""
     beta = float(share)
     return math.log((math.exp(epsilon) * beta + 1 - beta) / (1 - beta))
 
 
 def largest_share(epsilon: Fraction) -> float:
-    """The share of records up to which the printed bound is below epsilon itself: (E - 1) / (2 E - 1), E = e^epsilon."""
+    """Return the share of records up to which the printed bound is below epsilon itself: (E - 1) / (2 E - 1), E = e^epsilon."""
     factor = math.exp(epsilon)
     return (factor - 1) / (2 * factor - 1)
 
@@ -106,7 +106,7 @@ def sampling() -> Rows:
 
 
 def running_example() -> tuple[dict[str, Respondents], dict[str, PostStrata]]:
-    """The two samples and the five sets of strata of Merrill 2021, chapter 7."""
+    """Return the two samples and the five sets of strata of Merrill 2021, chapter 7."""
     example = printed()["strata"]
     samples = {
         name: Respondents(bins=np.repeat(np.arange(len(counts)), counts), base_weights=np.ones(sum(counts)))
