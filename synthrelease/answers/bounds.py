@@ -135,8 +135,8 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
     """Return the range of a share or mean over the members of all slots, from the ranges of the members in each slot.
 
-    It is the mean of the slots' ones, each with the weight of its members; its ends are the farthest ones that weights within
-    their ranges make (theory 13.16, bounds of members).
+    It is the weighted mean of the ranges of the slots, each weighted by its number of members. Its ends are the extremes over
+    all weights within their ranges (theory 13.16, bounds of members).
 
     Parameters
     ----------

@@ -223,10 +223,10 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
     """Draft a limit on each cell of small tables, and one on each bin of single columns."""
     largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
     kind, epsilon = "absolute_marginal_error", budget(NOISE_SHARE / (file.n_rows * file.cell))
-    remark = f"no cell of a table of up to {largest} columns may be off by more than this share of all rows"
+    remark = f"no cell of a table of up to {largest} columns may have an error above this share of all rows"
     settings: dict[str, object] = {"largest": min(largest, len(file.columns)), "threshold": file.cell}
     yield CriterionDraft.of("absolute error of marginals", kind, remark, settings, epsilon=epsilon)
-    remark = "no bin of one column may be off by more than this share of all rows (independent columns pass)"
+    remark = "no bin of one column may have an error above this share of all rows (independent columns pass)"
     about, name = statistics.median(1 / max(1, column.n_bins) for column in file.columns), "absolute error of single columns"
     single = CriterionDraft.of(name, kind, remark, {**settings, "largest": 1}, epsilon=epsilon, about=about)
     yield replace(single, asks="shares of single columns")
@@ -242,7 +242,7 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
         yield "relative_marginal_error: with so few rows in the rarest bins its noise would need a large budget"
         return
     name, kind = "relative error of single columns", "relative_marginal_error"
-    remark = "no bin of one column may be off by more than this factor (independent columns pass)"
+    remark = "no bin of one column may differ by more than this factor (independent columns pass)"
     yield CriterionDraft.of(name, kind, remark, {"threshold": 1.2, "clip": 1.25}, epsilon=epsilon, asks="single columns")
 
 
@@ -254,7 +254,7 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
     n = len(file.strongest)
     if 0 < n < math.comb(len(file.columns), 2):
         settings = {"tables": [":".join(pair) for pair in file.strongest], "threshold": 0.1}
-        over = f", on average over the tables of the {n} pairs of columns that hang together most"
+        over = f", on average over the tables of the {n} most associated pairs of columns"
         over = over if n > 1 else " of the table of the two columns that are associated"
         remark = f"the share of rows in a wrong cell{over}"
         yield CriterionDraft.of("typical error of the strongest pairs", kind, remark, settings, asks="pairs")
@@ -274,7 +274,7 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 def conditional_mean(file: FileFacts) -> Drafts:
     """Draft the means of the two columns of numbers with the strongest associations, by up to three of these."""
-    remark = "no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as its ends"
+    remark = "no mean of a group, nor the overall mean, may have an error above this; values beyond `range` count as its ends"
     for column in file.outcomes[:2]:
         low, high = column.mean_range
         by = _names(file.grouping(column, 3 * file.cell * file.n_rows, 3))
@@ -302,7 +302,7 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
         yield f"{kind}: no column of two frequent values has groups that are large enough"
-    remark = "no group's share of rows with this value, nor the overall share, may be off by more than this"
+    remark = "no group's share of rows with this value, nor the overall share, may have an error above this"
     for column, by in groups:
         if by:
             settings = {"column": column.name, "bins": [column.rarest], "by": by, "threshold": 0.05}
@@ -321,11 +321,11 @@ def mean_of_roots(file: FileFacts) -> Drafts:
     if not any(beside.values()):
         return
     alike = max(beside, key=beside.__getitem__)
-    remark = "of every two members of a root the share in the same bin: its mean over roots may be off by at most this"
+    remark = "the share of pairs of members of a root in the same bin: its mean over roots may have an error of at most this"
     settings: dict[str, object] = {"column": alike, "number": "agreement", "threshold": 0.05}
     yield CriterionDraft.of(f"members alike in {alike}", kind, remark, settings)
     limits = {name: by_name[slot_name(name, 1)].limits or () for name in file.members}
-    remark = "no mean over roots of the mean of their members, within `range`, may be off by more than this"
+    remark = "no mean over roots of the mean of their members, within `range`, may have an error above this"
     for name, edges in [(name, edges) for name, edges in limits.items() if len(edges) > 2][:1]:
         settings = {"column": name, "number": "mean", "range": [edges[0], edges[-1]], "values": "bins"}
         settings["threshold"] = _share((edges[-1] - edges[0]) * 0.05)
@@ -353,7 +353,7 @@ def logistic_regression(file: FileFacts) -> Drafts:
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
         yield "logistic_regression: no column of two frequent values has columns of numbers beside it"
     remark = (
-        "no log odds ratio per standard deviation of a feature may be off by more than this; values beyond `ranges` count as "
+        "no log odds ratio per standard deviation of a feature may have an error above this; values beyond `ranges` count as "
         "their ends"
     )
     for column in file.conditions[:1]:

@@ -131,7 +131,7 @@ class LostPair:
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """No cell of a table of at most `largest` columns, nor of one of the `tables`, is off by more than `rows`."""
+    """A bound: no cell of a table of at most `largest` columns, nor of one of the `tables`, has an error above `rows`."""
 
     rows: int
     largest: int
@@ -153,7 +153,7 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """No mean of `column` is off by more than `most` in the groups of `by`, nor overall where `overall` says so.
+    """A bound: no mean of `column` has an error above `most` in the groups of `by`, nor overall where `overall` says so.
 
     `lowest` and `highest` clip the numbers; `size_margin` gives the sizes below which a group is filled up. `values` are
     (n_present,) the lowest and the highest that an original row of each bin counts as: twice its number, where the criterion
@@ -238,7 +238,7 @@ class OneNoise:
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
     def beyond(self, rows: int, risk: float) -> int:
-        """Return how many steps of the figure's grid the noise is off at most, to either side, but at this risk (0 to 1)."""
+        """Return the largest absolute noise, in steps of the figure's grid, except with at most this risk (0 to 1)."""
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:

@@ -179,7 +179,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact`: then as many rows are unmatched as their table is off, at least."""
+        """Return whether both columns are in `exact`: then at least as many rows are unmatched as their table has errors."""
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold
 
 

@@ -297,7 +297,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_present,) the lowest and the highest that an original row of each released bin counts as."""
+        """Return (n_present,) the lowest and the highest value that an original row of each released bin counts as."""
         column = facts.by_name[self.about.column]
         numbers = np.array(column.numbers[: column.present], dtype=float)
         low, high = column.value_limits if self.about.values == "own" else (numbers, numbers)

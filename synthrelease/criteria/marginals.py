@@ -225,7 +225,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """Return the factor by which each bin is off at most; None at the clip, as which larger ratios were counted."""
+        """Return the largest error factor of a bin; None at the clip, since larger ratios were clipped to it."""
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -452,7 +452,7 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
 HEAVIEST = 2**20
 """The whole number that stands for the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
-64 bits hold them; weights are off by a millionth of it."""
+64 bits hold them; the rounding error of a weight is a millionth of it."""
 
 
 class WeightedMarginalError(MarginalCriterion):

@@ -122,7 +122,7 @@ class MeanOfRoots(Criterion):
         if self.number == "agreement" and (self.bins or self.range):
             yield "agreement has neither bins nor a range: it is a share of every two members"
         if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
-            yield "range must say to what a root's number is clipped"
+            yield "range must give the limits to which a root's number is clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
             yield "there must be a group-by column, or overall = true"

@@ -175,8 +175,8 @@ def values_of(table: Table) -> np.ndarray:
 class Lattice:
     """Sub-tables of one table of integers.
 
-    Values may be negative: no cell is dropped for being absent from one side of a difference. The sub-tables asked for last are
-    kept, at most `KEPT_TABLES` of them with `KEPT_CELLS` numbers in all, so that memory does not grow with what was asked for.
+    Values may be negative: no cell is dropped for being absent from one side of a difference. The sub-tables used last are
+    stored, at most `KEPT_TABLES` of them with `KEPT_CELLS` numbers in all, so that memory does not grow with the requests.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ class MemberRows:
 
     @property
     def known(self) -> list[str]:
-        """The names that a column of these rows can have, without differences."""
+        """Return the possible names of columns of these rows, without differences."""
         prefixes = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
         roots = self.linked.of_roots(self.wide)
         names = [name for name in self.linked.names if name not in roots]

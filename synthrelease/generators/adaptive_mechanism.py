@@ -54,7 +54,7 @@ class Budgeted:
 
 
 class PrivateTables(Budgeted):
-    """The tables of a private one, closed behind a budget. A failure inside is opaque, as in `Door.spend`.
+    """The sub-tables of a private table, protected by a budget. A failure inside is opaque, as in `Door.spend`.
 
     Privacy
     -------

@@ -382,7 +382,7 @@ class SharedNoise:
         return radii, weights / 2 * _TAIL * left ** (_TAIL - 1)
 
     def half_width(self, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
-        """Return a t with Pr[|Z| <= t] >= confidence, as the function of this name does for independent noises."""
+        """Return a t with Pr[|Z| <= t] >= confidence, like the function `half_width` for independent noises."""
         sizes = np.sort(np.abs(weights[weights != 0]))[::-1]
         whole = math.sqrt(float(sizes @ sizes) * self.variance + normal_variance)
         if not whole > 0:

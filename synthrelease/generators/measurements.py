@@ -511,7 +511,7 @@ class NoisySum:
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 
     def limit(self, risk: float) -> int:
-        """Return how far the noise is off at most, at this risk."""
+        """Return the largest absolute noise, except with probability at most this risk."""
         return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:

@@ -233,7 +233,7 @@ class _WantedTable:
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """Return how many cells that may have rows are in each of that margin."""
+        """Return, for each cell of the margin, the number of cells in it that may have rows."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:

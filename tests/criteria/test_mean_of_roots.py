@@ -153,7 +153,7 @@ WRONG = {
     ),
     "groups of members": ('column = "age"\nnumber = "agreement"\nby = ["work"]', r"by: expected a column .*'work'"),
     "no numbers": ('column = "work"\nnumber = "mean"\nrange = [0, 1]', r"column: expected a number for every bin of 'work_1'"),
-    "no range": ('column = "age"\nnumber = "sum"', r"range must say to what a root's number is clipped"),
+    "no range": ('column = "age"\nnumber = "sum"', r"range must give the limits to which a root's number is clipped"),
     "a range of shares": ('column = "age"\nnumber = "agreement"\nrange = [0, 2]', r"agreement has neither bins nor a range"),
     "no such bin": ('column = "work"\nnumber = "mean"\nbins = ["perhaps"]', r"bins: expected bins of values of 'work_1'"),
     "from measurements": (

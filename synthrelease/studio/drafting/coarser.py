@@ -219,8 +219,8 @@ def fewer(
     """Return the first columns of the order, so many, in their own order, and why the others are left out."""
     stay = {column.name for column in order[:size]}
     because = (
-        "the draft had to become smaller, and it is in no pair that is associated more than those that stay (--only tries "
-        "other columns)"
+        "the draft had to become smaller, and no pair with it is more strongly associated than the pairs that stay (--only "
+        "tries other columns)"
     )
     gone = [LeftOut(source=column.source, because=because) for column in columns if column.name not in stay]
     return tuple(column for column in columns if column.name in stay), gone

@@ -824,7 +824,7 @@ def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
     if whole.others >= whole.choices.limit:
         reasons.append(f"nothing is left for tables: counting the rows and testing cost epsilon {float(whole.others):g}")
     if standing.bins > MOST_OFF:
-        reasons.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
+        reasons.append(f"the worst bin of a column has an error of {standing.bins:.0%} of all rows")
     if standing.kept and standing.tells:
         reasons.append(_off(standing.kept))
     return (

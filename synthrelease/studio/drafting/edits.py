@@ -436,7 +436,7 @@ class _References:
                 self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
         for top in (*OPTIONS, "intended_queries"):
             for path in _places(self.tables.get(top), (top,), self.gone):
-                self.undecided.append(f"{dotted(path)} names it: decide what shall stand there, and change it first")
+                self.undecided.append(f"{dotted(path)} names it: decide on its replacement, and change it first")
 
     def _criteria(self) -> None:
         criteria = self.acceptance["criteria"]
@@ -693,7 +693,8 @@ class FilledNumbers:
 def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
     """Write the mean of the public rows in each bin of numbers that has none, comments kept.
 
-    Whoever has edited bins by hand has numbers of old bins in the file, with which it cannot be loaded: these go first.
+    After bins were edited by hand, the file may have representative values of old bins. It cannot be loaded with them, so they
+    are removed first.
 
     Parameters
     ----------

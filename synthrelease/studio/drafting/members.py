@@ -157,8 +157,10 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """Return a column in one list of bins, and without a codelist in a file of its own: of very many codes the common ones stay
-    apart."""
+    """Return a column with one list of bins and without a codelist file; with very many codes, only the common ones
+    are categories
+    of their own.
+    """
     if column.bins and column.facts:
         bins = replace(column.bins, fine=column.bins.coarse)
         return replace(column, bins=bins, facts=replace(column.facts, numbers=column.numbers_of_bins))

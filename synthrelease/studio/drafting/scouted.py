@@ -226,7 +226,7 @@ def _acceptance(document: ScoutDocument, threshold: float) -> str:
 # Thresholds are promises: agree on each with the users of the data.
 description = ""  # what the release must be good for, in one sentence; it is published
 
-# no value of a single column may be off by more than this share of all rows
+# no value of a single column may have an error above this share of all rows
 [[criteria]]
 name = "error of single columns"
 kind = "absolute_marginal_error"

@@ -274,7 +274,9 @@ def _with_example(pair: Pair, configuration: Configuration, original: Counts, ca
 
 
 def with_gaps(configuration: Configuration) -> list[str]:
-    """Return the columns with a bin of missing values. That two are missing together is known from their questionnaire."""
+    """Return the columns with a bin of missing values. Which values are missing together follows from the
+    questionnaire, so no criterion needs to check it.
+    """
     binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
     return [name for name, binning in binnings if binning.present < len(binning)]
 

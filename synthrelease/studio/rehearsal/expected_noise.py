@@ -97,13 +97,13 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
-    """Return by how many rows each intended question, in words, and the count of one bin of each column is off."""
+    """Return the error in rows of each intended question, in words, and of the count of one bin of each column."""
     of_questions = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
     return of_questions | off_by_column(measured_tables(spec))
 
 
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:
-    """Return the specification with the smallest generation budget, to two digits, at which a count is off by so few rows.
+    """Return the specification with the smallest generation budget, to two digits, at which the error of a count is this small.
 
     Parameters
     ----------

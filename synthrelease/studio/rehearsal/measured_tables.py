@@ -32,7 +32,7 @@ class MeasuredTable:
     noise: CountNoise
 
     def off(self, cells: int) -> float:
-        """Return by how many rows the sum of so many cells is off at most, in 95 of 100 releases."""
+        """Return the largest error in rows of the sum of so many cells, in 95 of 100 releases."""
         noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
         return half_width(noises, np.ones(1), 0.0, LEVEL)
 

@@ -468,7 +468,7 @@ class Raced:
 
     @property
     def share(self) -> float:
-        """Return the share that fits keep, to compare plans: 1 where nobody can tell, and minus infinity where a fit fails."""
+        """Return the preserved share, to compare plans: 1 where it is unknown, and minus infinity where a fit fails."""
         if self.kept is None:
             return -math.inf
         return 1.0 if self.kept.share is None else self.kept.share

@@ -120,7 +120,7 @@ def percentage_error(original: np.ndarray, other: np.ndarray) -> float:
 
 
 def counties_swapped() -> Rows:
-    """Return how far owned and rented dwellings by county are off after swapping; the paper prints one run at 50%."""
+    """Return the errors of owned and rented dwellings by county after swapping; the paper prints one run at 50%."""
     table, generator, rows = counties(), SeededEntropy(1940).generator(), []
     original = table.marginal([0, 1])
     owned = np.array([row[3] for row in printed()["swapping"]["counties"]])

@@ -44,7 +44,7 @@ class Column:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The columns of the file that it is read from."""
+        """Return the columns of the file that it is read from."""
         return self.header or (self.name,)
 
 
