@@ -298,7 +298,7 @@ def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun
 
 
 def _charged_for(spec: ReleaseSpec) -> str:
-    """Return what a ledger notes of a release: its title, whose rows are a record where a key tells that, and which packages
+    """Return the notes of a ledger on a release: its title, whose rows are a record where a key tells that, and which packages
     took part, whose claims are theirs."""
     rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
     notes = [] if spec.unit.key is None else [f"persons by a key, {rows} of each"]

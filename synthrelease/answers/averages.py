@@ -80,7 +80,7 @@ class Ratio:
         return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return both ends; everything that is possible where the denominator may be 0 as far as the noise tells.
+        """Return both ends; all possible values where, given the noise, the denominator may be 0.
 
         Where no possible ratio is left the noise was beyond its limits. The interval then begins at the possible ratio that is
         nearest, and is as long as it was on that side: more than nothing.

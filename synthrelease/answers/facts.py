@@ -238,7 +238,7 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """(n_cells,) the number that stands for the bin of an averaged column in S, and the lowest and highest value of it in R."""
+    """(n_cells,) the representative value of an averaged column's bin in S, and its lowest and highest value in R."""
 
     number: np.ndarray
     lowest: np.ndarray
@@ -282,7 +282,7 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Return the (n_bins,) same number for the bins of a column that no condition and no group tells apart."""
+        """Return (n_bins,) group numbers: bins of a column that no condition and no group separates have the same number."""
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
             return np.arange(n_bins)

@@ -261,7 +261,7 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return a comparison of a plausibility rule: with the values that a released bin stands for."""
+    """Return a comparison of a plausibility rule, with the values in a released bin."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
     held = column.categories[: column.present] or ((),) * column.present
@@ -307,12 +307,12 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """Return the (n_present,) number that stands for each bin. For columns that have one for every bin."""
+    """Return the (n_present,) representative value of each bin, for columns that have one for every bin."""
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
 def tells_values(column: PublishedColumn) -> bool:
-    """Return whether the number that stands for each bin is the value of every row in it."""
+    """Return whether the representative value of each bin is the value of every row in it."""
     return all(np.array_equal(limit, numbers_of(column)) for limit in column.value_limits)
 
 

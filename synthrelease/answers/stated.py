@@ -32,7 +32,7 @@ from synthrelease.settings.questions import QuestionTable
 # leaves that much room for the file's own values: then it rests on the number that somebody chose for that bin.
 
 WIDEST = 0.5
-"""An interval as wide as this part of all that is possible tells nothing: no number is given."""
+"""An interval as wide as this part of the possible range is uninformative: no number is given."""
 
 _DIFFERENCES = tuple(f"difference of {kind}s" for kind in QUANTILES)
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))

@@ -1,4 +1,4 @@
-"""QUESTIONS.md and SIGN.md: what readers may ask with code for the files of this folder, and what whoever signs it checks.
+"""Write QUESTIONS.md (questions with code for the files of this folder) and SIGN.md (the checks of the person who signs).
 
 And the worksheet: what stakeholders decide before a release.
 """

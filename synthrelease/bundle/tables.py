@@ -1,4 +1,4 @@
-"""data.csv and data.parquet, piece by piece: the released rows as bin labels, sorted, so that their order tells nothing."""
+"""data.csv and data.parquet, piece by piece: the released rows as bin labels, sorted, so that their order reveals nothing."""
 
 from __future__ import annotations
 

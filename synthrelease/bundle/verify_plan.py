@@ -85,7 +85,7 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
 
 
 _SHOWN = 5
-"""Differences that are told; there may be as many as release.json has values."""
+"""Differences that are reported; there may be as many as release.json has values."""
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:

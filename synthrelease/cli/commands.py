@@ -88,12 +88,12 @@ class LazyGroup(TyperGroup):
         self.commands: Any = _Built(functions)  # the library only reads them
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the command line as the library does; the arguments of the whole command line are looked at here."""
+        """Read the command line as the library does, after a check of the arguments of the whole command line."""
         with _unquoted():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command as the library does; the arguments of a command are looked at here."""
+        """Invoke the command as the library does, after a check of the command's arguments."""
         with _unquoted():
             return super().invoke(ctx)
 

@@ -417,7 +417,7 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicCounts:
-    """A table of public rows, on a candidate's bins: whoever makes one says that its rows are public."""
+    """A table of public rows, on a candidate's bins. The caller guarantees that the rows are public."""
 
     counts: Counts
 

@@ -28,7 +28,7 @@ _LARGEST = 1e50
 finite."""
 
 _BATCH = 2**16
-"""Cells that are looked at together while the domain is scanned, to bound memory."""
+"""Cells that are read together while the domain is scanned, to bound memory."""
 
 _SMALLEST_EIGENVALUE = 1e-3
 """Eigenvalues of the noisy mean feature products below this are raised to it, so that the fit always exists."""

@@ -451,7 +451,7 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
 
 HEAVIEST = 2**20
-"""The whole number that stands for the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
+"""The whole number that represents the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
 64 bits hold them; the rounding error of a weight is a millionth of it."""
 
 

@@ -31,7 +31,7 @@ PARTS = {
 """What a column may take from a date: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7."""
 _EPOCH = date(1970, 1, 1).toordinal()
 _NEEDS = {"year": "Y", "quarter": "Ym", "month": "Ym"}
-"""Directives without which a part cannot be told; all three for the others."""
+"""Directives without which a part cannot be computed; all three for the others."""
 _DIRECTIVE = re.compile("%(.?)", re.DOTALL)
 _DIGITS = {"Y": "[0-9]{4}", "m": "[0-9]{1,2}", "d": "[0-9]{1,2}", "b": "[A-Za-z]{3}"}
 _TWO_DIGITS = ("{1,2}", "{2}")
@@ -59,7 +59,7 @@ class DateFormat:
             raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether dates in this format do not tell a part; None stands for the whole date."""
+        """Return whether dates in this format lack a part; None means the whole date."""
         numeric = self.text.replace("%b", "%m")
         return any(f"%{letter}" not in numeric for letter in _NEEDS.get(part or "", "Ymd"))
 

@@ -1,4 +1,4 @@
-"""The public shape of a table of counts, and which of its columns are told apart together (`counts.codes_of`)."""
+"""The public shape of a table of counts, and the groups of columns that share one code (`counts.codes_of`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_AXES = 32 if np.__version__.startswith("1.") else 64
 """Axes that an array may have in numpy. A layout may have more columns, and few cells where most columns have one bin."""
 
 Columns = tuple[int, ...]
-"""Some columns of a layout, by their places in it: which they are tells nothing of a record."""
+"""Some columns of a layout, by position; the choice depends on no record."""
 Room = float
 """Cells for which there is room. How many cells of a table occur may decide it: it rules time and memory, and never what comes
 out."""

@@ -144,7 +144,7 @@ def _increasing(first: float, last: float, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Binning:
-    """One way to bin a column: labels, the number that stands for each bin, and the bin of every atomic bin.
+    """One way to bin a column: labels, the representative value of each bin, and the bin of every atomic bin.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Work on the next parts of a file in threads, with results in the order of the parts, whoever is done first.
+"""Work on the next parts of a file in threads, with results in the order of the parts, whichever ends first.
 
 Nothing depends on the number of threads: results and errors are taken in order, an error of a later part only when its turn
 comes, or never.

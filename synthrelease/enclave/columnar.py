@@ -189,7 +189,7 @@ def _as_text(scalar: Any) -> str | None:
 
 
 def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
-    """Yield the batches of a file, each of at most so many rows, and bytes as far as the file tells how many it holds.
+    """Yield the batches of a file, each of at most so many rows, and, where the file states its size, at most so many bytes.
 
     Raises
     ------

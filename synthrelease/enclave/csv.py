@@ -47,7 +47,7 @@ from synthrelease.sources.tables import LONGEST_TEXT
 _MOST_BYTES = 4
 """Of a letter in UTF-8."""
 STRAY_LETTERS = "synthrelease.stray_letters"
-"""How Python's decoders are told to read bytes that are no UTF-8 as Windows-1252."""
+"""The name under which Python's decoders read bytes that are not UTF-8 as Windows-1252."""
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
@@ -260,9 +260,9 @@ MAX_HEADER = 1_000_000
 MAX_BLANK_LINES = 1_000_000
 """Blank lines on end: they are no rows, but a few compressed kilobytes hold more than can be read in a day."""
 BLOCK = 2**22
-"""Bytes that are looked at together, so that plain lines are read fast and other lines one by one."""
+"""Bytes that are read together, so that plain lines are read fast and other lines one by one."""
 _FIRST = 2**16
-"""Bytes that are looked at together where lines are surely needed one by one: for the header."""
+"""Bytes that are read together where lines are surely needed one by one: for the header."""
 
 
 def csv_batches(
@@ -385,7 +385,7 @@ class _Lines:
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
-        """Hand the lines that have not come to whoever reads blocks."""
+        """Return the unread lines to the reader of blocks."""
         lines = self._block.splitlines(keepends=True)
         self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
         self.waiting.clear()

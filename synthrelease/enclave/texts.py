@@ -178,7 +178,7 @@ class LazyTexts(Sequence[str | None]):
 
 
 NO_VALUE = "\0"
-"""What no specification and no CSV file can hold stands for a value that has no text."""
+"""A text that no specification and no CSV file can contain: it represents a value that has no text."""
 
 Batch = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""

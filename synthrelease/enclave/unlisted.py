@@ -25,7 +25,7 @@ from synthrelease.sources.source import Source
 
 Result = TypeVar("Result")
 LONGEST = 100
-"""Characters of a text that are looked at."""
+"""Characters of a text that are kept; the rest is cut off."""
 
 
 class PrivateTexts:

@@ -257,7 +257,7 @@ def _with_point(text: str, decimal: str) -> str:
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """Return the number, or the part of the date, that the text stands for; NaN when there is none."""
+    """Return the number, or the part of the date, in the text; NaN when there is none."""
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))

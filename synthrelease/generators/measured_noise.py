@@ -115,7 +115,7 @@ class DiscreteLaplace(_Noise):
 
 
 _NOTHING = -60.0
-"""A logarithm of a characteristic function below this is not told apart from its main term, which is within ln 3."""
+"""A logarithm of a characteristic function below this counts as equal to its main term, which is within ln 3."""
 
 
 class RoundedGaussian(_Noise):

@@ -75,7 +75,7 @@ class Projection(SpecTable):
 # Stricter face privacy: no combination of bins of any few columns occurs seldom (theory 7.2, frequent combinations).
 
 MOST_CHOICES = 5_000
-"""Choices of columns that are looked at again and again: all of three of 31 columns, or of two of 100."""
+"""Choices of columns that are checked repeatedly: all of three of 31 columns, or of two of 100."""
 
 
 class FrequentCombinations(Projection):

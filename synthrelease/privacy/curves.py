@@ -227,7 +227,7 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return how often whoever guesses between two equally likely neighbouring files is wrong at least, rounded down.
+    """Return the smallest error rate of any guess between two equally likely neighbouring files, rounded down.
 
     (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """

@@ -1,4 +1,4 @@
-"""The coin and the hidden number of rounds of a selection, drawn exactly from the operating system; no count is looked at."""
+"""The coin and the hidden number of rounds of a selection, drawn exactly from the operating system; no count is read."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from synthrelease.privacy.samplers import rounded_gaussian as rounded
 # it. These are drawn for many candidates at once. How long a choice takes depends on the scores; times are not published.
 
 _FIRST_BATCH, _LARGEST_BATCH = 16, 2**14
-"""Candidates that are looked at together, at first and at most; it doubles between. No bearing on the law."""
+"""Candidates that are processed together, at first and at most; it doubles between. The distribution does not depend on it."""
 
 _FACTORIAL = math.factorial(20)
 """The largest factorial that 63 bits hold."""
@@ -90,7 +90,7 @@ def exponential(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
-    """Return the first candidate that is accepted in a uniformly random order (Fisher-Yates, as far as it is needed)."""
+    """Return the first candidate that is accepted in a uniformly random order (Fisher-Yates, stopped at that candidate)."""
     order, start, size = list(range(len(losses))), 0, _FIRST_BATCH
     while True:
         stop = min(start + size, len(order))

@@ -347,7 +347,7 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
 # How many records of the private file a release was not made from: what the published noisy count of the others tells.
 
 MANY_LEFT_OUT = 0.05
-"""From such a share of the file on readers must be told at once that the release is about the others."""
+"""From this share of excluded records on, readers must learn at once that the release is about the other records."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The guarantee, its domain and the charges in release.json; each part made of the value it stands for, and that value again.
+"""The guarantee, its domain and the charges in release.json; each part is made from a value, and can be read back as it.
 
 Every epsilon stands there twice: as a number, rounded up, and as an exact fraction in a text.
 """
@@ -191,7 +191,7 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that a release planned: a library's own statement below one is none."""
+        """Yield the charges that a release planned: a library's own statement below a charge is not a charge."""
         if not self.parts or self.rule == REPLACING:
             yield self
             return
@@ -392,7 +392,7 @@ class SelectionPart(Part):
 
     @property
     def rule(self) -> SelectionRule:
-        """Return how rounds are repeated. Raises ValueError where more or less than one law is stated, or one that is none."""
+        """Return how rounds are repeated. Raises ValueError unless exactly one valid distribution is stated."""
         if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
             raise ValueError("expected one law of the number of rounds")
         if self.rounds is not None:

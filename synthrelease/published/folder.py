@@ -137,7 +137,7 @@ class PublishedRelease:
     """Sums that were measured on purpose for named questions, and their answers."""
 
     not_a_sample: tuple[NotSample, ...] = ()
-    """Why its rows are no simple random sample of a population, as far as release.json tells."""
+    """Why its rows are no simple random sample of a population, according to release.json."""
 
     design: DesignPart | None = None
     """How the private file was drawn as a survey, where that is stated."""

@@ -91,7 +91,7 @@ class ModelTermPart(Part):
 
 
 class ModelAnswerPart(Part):
-    """The answer of a question, or in words why there is none."""
+    """The answer to a question, or the reason why there is none."""
 
     question: str
     kind: Kind

@@ -1,4 +1,4 @@
-"""Which files a bundle has, by their names: a function of release.json, whoever wrote them."""
+"""The names of the files of a bundle: a function of release.json, whatever version wrote them."""
 
 from __future__ import annotations
 

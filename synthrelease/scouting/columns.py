@@ -23,7 +23,7 @@ from synthrelease.scouting.codebook import CodebookEntry
 UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
 """What a text is called that is no number, that no dictionary lists, and that is missing."""
 SMALLEST, LARGEST = -6, 12
-"""Powers of ten between which numbers without bounds are looked at; those beyond count in the last cells."""
+"""Powers of ten between which numbers without bounds are counted; numbers beyond count in the last cells."""
 STEPS = 50
 """Steps into which a cell with all rows is cut for the second look."""
 FULL, EMPTY = 4.0, 2.5

@@ -510,7 +510,7 @@ class MarksTable(SpecTable):
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:
-        """Return the categories of a column that are a mark; none where nobody can tell."""
+        """Return the categories of a column that count as an indicator; empty where they are unknown."""
         if name in self.yes:
             return tuple(self.yes[name])
         marks = tuple(label for label in labels_of(table) if label.lower() in YES)

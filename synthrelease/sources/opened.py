@@ -41,7 +41,7 @@ LONGEST_VALUE = 2**25
 """Bytes of one value in SQLite."""
 
 Told = Callable[[Callable[[], object]], None]
-"""Is told what stops the library, from another thread."""
+"""Receives, from another thread, the function that stops the library."""
 
 
 class Stop:

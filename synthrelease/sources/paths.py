@@ -21,7 +21,7 @@ UNKNOWN_FORM = (
     "shown, because it may hold a password."
 )
 _LONGEST = 2000
-"""Characters that are looked at: a connection string shows early what it is."""
+"""Characters that are checked: a connection string is recognised by its beginning."""
 _CODED = re.compile("%([0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
 """Before a colon: two characters at least, because one is a drive of Windows."""

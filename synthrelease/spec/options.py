@@ -111,7 +111,7 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
 
 
 def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
-    """Add a problem where a catalogue demands an address where the release can be had, and there is none."""
+    """Add a problem where a catalogue demands the address of the release, and none is configured."""
     if "dcat" in chosen and not card.url:
         problems.add("card.url", "an address where the release can be had: DCAT-AP demands one", "none")
 

@@ -24,7 +24,7 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import PluginTable
 
 GROUPS: Mapping[str, Kinds[Any]] = {"synthrelease.criteria": CRITERIA, "synthrelease.generators": GENERATORS}
-"""The entry points that are looked at, and where their classes are registered."""
+"""The entry points that are searched, and where their classes are registered."""
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 """Files beside the package's metadata that differ from one installation to the next."""
 

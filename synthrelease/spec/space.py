@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Whether the shared measurements can answer the criteria that name them: known before anything is read or spent.
 
 MOST_LOOKED_AT = 20
-"""Transformations whose noise is looked at before a release; of more, the first."""
+"""Transformations whose noise is checked before a release; of more, the first."""
 
 
 def check_answered(

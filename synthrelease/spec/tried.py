@@ -162,7 +162,7 @@ def rows_tried(spec: ReleaseSpec) -> int | None:
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return the association of the columns in the public table on which these files were tried, as far as it is known."""
+    """Return the association of the columns in the public table on which these files were tried, where it is known."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 

@@ -119,7 +119,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return the figures for whoever stands in all the records that a person may have."""
+    """Return the values for a person with the largest number of records that a person may have."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {

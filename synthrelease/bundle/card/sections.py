@@ -602,9 +602,9 @@ def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
 # How many rows a group must have in the released table for its numbers to tell something: what is hatched, and the rule.
 
 POINTS = 0.05
-"""A share within a group tells something where its interval reaches at most so far, to both sides."""
+"""A share within a group is estimable where its interval reaches at most this far, to both sides."""
 PART = 0.5
-"""The share of a bin tells something where it is off by less than this part of itself."""
+"""The share of a bin is estimable where its error is below this part of the share."""
 
 
 @dataclass(frozen=True, kw_only=True)

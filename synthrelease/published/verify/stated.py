@@ -248,7 +248,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
-    """Return the tables one by one: `age:(sex + region)` stands for `age:sex` and `age:region`."""
+    """Return the tables one by one: `age:(sex + region)` means `age:sex` and `age:region`."""
     single = []
     for text in tables:
         folded = re.fullmatch(r"\s*(.*?)\s*:\s*\((.*)\)\s*", text) if isinstance(text, str) else None

@@ -33,7 +33,7 @@ COLUMNS = {"a": 1, "b": 2, "c": 3}
 """Columns of the worlds, with the highest of their whole numbers, from 0; and moved by `CODINGS`."""
 RECORDS = (1, 2)
 _CANDIDATES = 24
-"""Synthetic tables beside which each table is looked at, evenly over all."""
+"""Synthetic tables that each table is compared with, evenly over all."""
 _SIZES = (1, 2, 300)
 """Rows of the tables that a generator is fitted to."""
 
@@ -81,7 +81,9 @@ def _criterion_problems(kind: type[OutsideCriterion], name: str) -> Iterator[str
 
 
 def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
-    """Yield each pair of tables whose figures are further apart than the claimed sensitivity, and each figure that is none."""
+    """Yield each pair of tables whose figures are further apart than the claimed sensitivity, and each figure that
+    is not a number.
+    """
     setting = world.setting(criterion)
     for n in RECORDS:
         tables = world.all_tables(n)

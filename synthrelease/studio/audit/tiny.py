@@ -51,7 +51,7 @@ class Coding:
     categories: bool = False
 
     def number(self, code: int) -> int:
-        """Return the number that stands for a bin: the middle of its numbers."""
+        """Return the representative value of a bin: the middle of its numbers."""
         return self.lowest + self.step * code + self.step // 2
 
     def labels(self, text: str) -> list[str]:

@@ -407,7 +407,7 @@ class OrderedMask:
             raise ValueError("expected a bin of values or more, a standard deviation above 0 and a probability.")
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """NaN where W says that there is no value. Of a gap that is told as a value W is uniform over the bins."""
+        """Return W; NaN where it states a gap. A gap that is reported as a value has W uniform over the bins."""
         gap = bins >= self.present
         position = np.where(gap, generator.uniform(-0.5, self.present - 0.5, len(bins)), bins)
         copy = np.where(gap, position, position + self.sd * generator.standard_normal(len(bins)))

@@ -94,7 +94,7 @@ class DataAugmented:
         return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
-        """W of each column: drawn once, for all copies, or anew for each, which tells more."""
+        """Return W of each column: drawn once for all copies, or anew for each copy, which reveals more."""
         masks_by_column = {}
         for column in self.predictors:
             copy = np.empty(len(self._groups))

@@ -41,7 +41,7 @@ _IMAGINED = 100
 """Outputs of a fit that are made up from the claimed noise, to see how often it lets an intruder be right."""
 
 _MOST_PAIRS = 300
-"""Pairs of columns that are looked at in made-up rows."""
+"""Pairs of columns that are compared in made-up rows."""
 
 _ENOUGH = 5
 """Made-up rows that agree with what is known of a person, from which an intruder guesses the rest."""

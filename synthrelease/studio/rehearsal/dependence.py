@@ -1,4 +1,4 @@
-"""How strongly columns of a public table are associated, and which tables of it a model should be told.
+"""Measure the association between columns of a public table, and select the tables that a model should measure.
 
 Everything here looks at exact counts: of public data alone.
 """

@@ -84,7 +84,7 @@ class RehearsalStore:
             self._connection.executemany("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?)", rows)
 
     def tell(self, phase: str, done: int, total: int) -> None:
-        """Keep how far the rehearsal is, for whoever looks from outside (`standing`)."""
+        """Store the progress of the rehearsal, for other processes to read (`standing`)."""
         with self._connection:
             self._connection.execute("DELETE FROM course")
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
