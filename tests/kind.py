@@ -56,13 +56,24 @@ def runs(kind: str, name: str) -> list[list[str]]:
     return [*asked, *([own] if own else []), [*EVERY]]
 
 
+def files_of(kind: str, name: str) -> list[str]:
+    """Return the files that a kind touches, in the order of its template."""
+    return [file for file in dict.fromkeys(file for file, _, _ in parts(kind, name)) if (ROOT / file).exists()]
+
+
+def read(kind: str, name: str) -> list[list[str]]:
+    """Return the commands that read the code of a kind: style, and types of the package."""
+    code = [file for file in files_of(kind, name) if file.endswith(".py")]
+    typed = [file for file in code if file.startswith("synthrelease/")]
+    return [["ruff", "check", "--quiet", *code], ["ruff", "format", "--quiet", "--diff", *code], ["mypy", *typed]]
+
+
 def left_to_do(kind: str, name: str) -> str:
     """Return the files that a kind touches, and the commands that are left."""
-    files = dict.fromkeys(file for file, _, _ in parts(kind, name) if (ROOT / file).exists())
     return "\n".join(
         [
             f"All checks of the {kind} {name!r} passed. Files that a {kind} touches:",
-            *(f"  {file}" for file in files),
+            *(f"  {file}" for file in files_of(kind, name)),
             "Left to do:",
             "  CHANGELOG.md: a line under Unreleased, for users",
             "  make quick, then make test",
@@ -77,7 +88,8 @@ def main(kind: str, name: str) -> int:
         raise SystemExit(f"usage: make {'|'.join(KINDS)} NAME=name")
     chosen = runs(kind, name)
     subprocess.run([sys.executable, "-m", "tests.reference"], cwd=ROOT, check=True)
-    codes = [subprocess.run([sys.executable, "-m", "pytest", *each], cwd=ROOT, check=False).returncode for each in chosen]
+    commands = [*read(kind, name), *(["pytest", *arguments] for arguments in chosen)]
+    codes = [subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode for command in commands]
     if any(codes):
         print(f"Some check of the {kind} {name!r} failed: see above.")
         return 1

@@ -4,8 +4,8 @@
 
 What is written works and passes its checks; the author then puts her own figure, model or setting in its place. A template in
 tests/templates is text in parts. Each part begins with a line that says where it goes: "=== FILE" is a new file, and
-"=== FILE :: PLACE" goes into one that is there. PLACE is "end of NAME" (a dict or tuple), "fields of CLASS", "before return of
-FUNCTION", "before TEXT" or "after TEXT" (the last line that begins so), "imports", or "replace TEXT".
+"=== FILE :: PLACE" goes into one that is there. PLACE is "end of NAME" (a dict, tuple or function), "fields of CLASS", "before
+return of FUNCTION", "before TEXT" or "after TEXT" (the last line that begins so), "imports", or "replace TEXT".
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ def _line(lines: list[str], text: str, place: str) -> int:
             if [getattr(target, "id", "") for target in targets] == [name]:
                 last = node.value.args[-1] if isinstance(node.value, ast.Call) else node.value
                 return (last.end_lineno or 0) - 1
+        if how == "end" and isinstance(node, ast.FunctionDef) and node.name == name:
+            return node.end_lineno or 0
         if how == "fields" and isinstance(node, ast.ClassDef) and node.name == name:
             return max(field.end_lineno or 0 for field in node.body if isinstance(field, ast.AnnAssign))
         if how == "before" and isinstance(node, ast.FunctionDef) and node.name == name:

@@ -81,7 +81,11 @@ def words(model: type[BaseModel], field: str) -> Words:
         text = attributes(owner).get(field, "")
         if text:
             meaning, _, examples = text.partition(_EXAMPLE)
-            return Words(meaning=meaning, example="\n".join(re.findall(r"`([^`]+)`", examples)), of=owner)
+            lines = re.findall(r"`([^`]+)`", examples)
+            inner = inner_models(model.model_fields[field].annotation) if field in model.model_fields else []
+            if inner and not lines:  # a table of its own has the example of its first setting
+                lines = [f"{field}.{words(inner[0], next(iter(inner[0].model_fields))).example}"]
+            return Words(meaning=meaning, example="\n".join(lines), of=owner)
     return Words(meaning="", example="", of=model)
 
 

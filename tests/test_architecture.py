@@ -481,9 +481,9 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     }  # fmt: skip
     assert callers("Meter") == {
         "enclave/door.py", "enclave/unlisted.py",
-        "releasing/dry_run.py", "studio/rehearsal/rehearse.py", "studio/rehearsal/closer_look.py",
+        "releasing/dry_run.py", "studio/rehearsal/closer_look.py",
         "studio/rehearsal/attempts.py", "studio/audit/tiny.py", "studio/rehearsal/allocation.py",
-        "studio/rehearsal/compare.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py",
+        "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
@@ -526,13 +526,7 @@ def test_a_release_is_run_from_one_place() -> None:
 def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
     assert callers("PrivateRows") == {"enclave/ingest.py", "studio/audit/tiny.py"}
-    public = {
-        "studio/rehearsal/rehearse.py",
-        "studio/rehearsal/closer_look.py",
-        "studio/rehearsal/compare.py",
-        "studio/rehearsal/allocation.py",
-    }
-    public |= {"studio/rehearsal/attempts.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py"}
+    public = {f"studio/rehearsal/{name}.py" for name in ("closer_look", "allocation", "attempts", "plan_race", "attacks")}
     assert callers("PrivateCounts") == {"enclave/door.py", "studio/audit/tiny.py", *public}
     assert callers("read_public") == {
         "studio/rehearsal/rehearse.py",

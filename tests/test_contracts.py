@@ -614,7 +614,7 @@ def test_the_sensitivity_from_public_facts_is_the_one_of_the_noise(name: str, nu
     if known is None:
         assert explain(stage.judged).no_sensitivity
     else:
-        assert known == pytest.approx(wanted, rel=1e-12)
+        assert known == pytest.approx(wanted, rel=1e-12), f"`public_sensitivity` of {type(explain(stage.judged)).__name__}"
     assert exact_figure is None or (isinstance(asked, Score) and asked.value == exact_figure)
     assert (exact_figure is None) == bool(stage.judged.epsilon)
 

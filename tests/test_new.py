@@ -83,6 +83,7 @@ def test_each_part_of_a_template_has_its_place_in_the_files_of_today(kind: str) 
     [
         ("end of TABLE", "TABLE = {\n    1: 2,\nNEW}\n"),
         ("end of KINDS", "KINDS = Kinds(\n    __name__,\n    {\n        1: 2,\nNEW    },\n)\n"),
+        ("end of f", "def f(x):\n    g(x)\nNEW\n\nz = 1\n"),
         ("fields of A", "class A:\n    a: int = 1\nNEW\n    def b(self):\n        pass\n"),
         ("before return of f", "def f(x):\n    if x:\n        return 1\nNEW    return 2\n"),
         ("after a", "a = 1\na = 2\nNEWb = 3\n"),
@@ -129,7 +130,7 @@ def test_the_files_of_a_kind_are_listed_with_the_commands_that_are_left() -> Non
         "criteria/faithfulness.py",
         "criteria/faithfulness_mechanism.py",
         "audit/exact.py",
-        "tests/examples/criteria.py",
+        "audit/worlds.py",
     ):
         assert file in said
     assert "make quick" in said

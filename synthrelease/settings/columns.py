@@ -266,10 +266,10 @@ class ColumnTable(SpecTable):
     ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
         true`.
     role : "weight" declares the column as the design weight of a survey; each of its bins has a representative value above 0.
-        It is modelled like any other column and multiplies no count. [calibration] may start from it. Example: `role =
-        "weight"`. "cluster_group" declares random groups of clusters: `source` is the column of `clusters` in [design], and
-        every cluster falls into one of the listed categories by a public digest of its text. Example: `kind = "category"`,
-        `source = "tract"`, `role = "cluster_group"`, `categories = ["1", "2", "3", "4", "5"]`.
+        It is modelled like any other column and multiplies no count. [calibration] may start from it. "cluster_group" declares
+        random groups of clusters: `source` is the column of `clusters` in [design], and every cluster falls into one of the
+        listed categories by a public digest of its text. Example: `kind = "category"`, `source = "tract"`, `role =
+        "cluster_group"`, `categories = ["1", "2", "3", "4", "5"]`.
     missing : the treatment of missing values in this column; the default is that of [input]. A bin of missing values is never
         merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing = "bin"`.
     missing_label : the label of the bin of missing values in the release. Example: `missing = "bin"`, `missing_label = "not

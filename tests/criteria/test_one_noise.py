@@ -39,7 +39,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.audit.enumeration import CodeFigures, sweeps
 from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, written_anew
-from tests.helpers.furthest import FURTHEST
+from tests.helpers.furthest import furthest
 from tests.helpers.published import integer_column, published, score
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data
@@ -339,9 +339,9 @@ def test_no_pair_of_neighbours_moves_a_figure_by_more_than_the_noise_pays_for() 
     """Of every kind the neighbours that are furthest apart: the whole sensitivity, in steps, and not more than is paid for."""
     moved = []
     for sweep in sweeps():
-        if sweep.joint or sweep.name not in FURTHEST:
+        if sweep.joint or sweep.name not in furthest():
             continue
-        world, (synthetic, *tables) = sweep.world, FURTHEST[sweep.name]
+        world, (synthetic, *tables) = sweep.world, furthest()[sweep.name]
         n = len(synthetic)
         scorer = CodeFigures(sweep, world)
         query = sweep.criteria[-1].query(n, world.candidate(synthetic), scorer.setting, scorer.fitted)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from synthrelease.studio.audit.worlds import SWEEPS
 from tests.examples import criteria, generators, projections
 
 COLUMNS = {"a": 1, "b": 2, "c": 3}
@@ -17,5 +18,11 @@ EXAMPLES = {"criteria": criteria.EXAMPLES, "generators": generators.EXAMPLES, "p
 
 
 def examples(family: str, kind: str) -> Sequence[Any]:
-    """Return the examples of a kind of "criteria", "generators" or "projections"; empty for a kind without any."""
+    """Return the examples of a kind of "criteria", "generators" or "projections"; empty for a kind without any.
+
+    A criterion without any has those of the worlds in which it is enumerated.
+    """
+    if family == "criteria" and kind not in criteria.EXAMPLES:
+        asked = [sweep.criteria[-1] for sweep in SWEEPS.get(kind, ())]
+        return [[each.model_dump(exclude_unset=True, exclude={"name", "kind", "threshold", "epsilon"})] for each in asked]
     return EXAMPLES[family].get(kind, ())

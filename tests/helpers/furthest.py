@@ -1,14 +1,20 @@
 """The neighbours whose figures are as far apart as any, of the worlds in which criteria are enumerated.
 
 The program enumerates every pair of neighbours and needs none of these. Tests and the cases of tests/whole/drawn take them.
+Of a kind that has none here they are searched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
-from synthrelease.studio.audit.sweep import Table
+import numpy as np
+
+from synthrelease.studio.audit.enumeration import CodeFigures, neighbour_pairs
+from synthrelease.studio.audit.sweep import Sweep, Table
+from synthrelease.studio.audit.worlds import SWEEPS
 
 
 class Neighbours(NamedTuple):
@@ -64,3 +70,26 @@ FURTHEST: Mapping[str, Neighbours] = {
     "joint test, with missing values, 2 x 2": Neighbours((0, 0, 3), (0, 3, 3), (3, 3, 5)),
 }
 """By the name of a sweep, one of the triples that move its figure furthest."""
+
+
+@cache
+def furthest() -> Mapping[str, Neighbours]:
+    """Return `FURTHEST`, with a triple of the first world of each kind that has none there."""
+    new = [found[0] for found in SWEEPS.values() if found and not any(sweep.name in FURTHEST for sweep in found)]
+    return {**FURTHEST, **{sweep.name: searched(sweep) for sweep in new}}
+
+
+def searched(sweep: Sweep) -> Neighbours:
+    """Return a synthetic table of three records (more where a fit takes them), and two neighbours that move the figure
+    furthest."""
+    world, scorer = sweep.world, CodeFigures(sweep, sweep.world)
+    codes = world.all_tables(max(3, sweep.attained))
+    first, second = neighbour_pairs(world.dense(codes))
+    privates, best, triple = [scorer.behind_the_door(table) for table in codes], -1.0, None
+    for synthetic in codes:
+        figures = scorer.figures(privates, synthetic)
+        changes = np.abs(figures.steps[first] - figures.steps[second]) / figures.allowed_steps
+        if (top := int(changes.argmax())) >= 0 and changes[top] > best:
+            best, triple = float(changes[top]), Neighbours(synthetic, codes[first[top]], codes[second[top]])
+    assert triple is not None
+    return triple

@@ -23,6 +23,7 @@ import numpy as np
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Fitted, Regression
+from synthrelease.criteria.facts import Query
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.criteria.scoring import JointTest
@@ -246,6 +247,8 @@ class CodeFigures:
         """Score every private table: the epsilon of a score, and the sensitivities that the scores state."""
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
         query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
+        if isinstance(query, Query) and not query.sensitivity > 0:
+            raise ValueError(f"{self.sweep.name}: expected a sensitivity above 0 beside any table, found {query.sensitivity}")
         scores = [self.criterion.answer(private.with_plan(charges), query) for private in privates]
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 

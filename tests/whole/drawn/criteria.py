@@ -18,7 +18,7 @@ from synthrelease.privacy.noise import SYSTEM
 from synthrelease.studio.audit.enumeration import CodeFigures, sweeps
 from synthrelease.studio.audit.sweep import Sweep, Table, criterion
 from synthrelease.studio.audit.tiny import World
-from tests.helpers.furthest import FURTHEST, Neighbours
+from tests.helpers.furthest import Neighbours, furthest
 from tests.whole.drawn.cases import Case
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
@@ -37,7 +37,7 @@ _LINES: tuple[tuple[dict[str, int], Table, Table], ...] = (
 def criterion_cases() -> Iterator[Case]:
     """Every criterion that spends, at several budgets; and the one that does not."""
     for sweep in sweeps():
-        if sweep.name in FURTHEST:
+        if sweep.name in furthest():
             for epsilon in EPSILONS:
                 yield scoring_case(sweep.name, epsilon)
     for fit in ("once", "every_round"):
@@ -89,7 +89,7 @@ def _moved(counts: Counts, *, sensitivity: float) -> float:
 
 def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
     """Scores of one synthetic table against two private ones; `spent` is the budget of the scores, right unless given."""
-    sweep, neighbours = next(sweep for sweep in sweeps() if sweep.name == name), FURTHEST[name]
+    sweep, neighbours = next(sweep for sweep in sweeps() if sweep.name == name), furthest()[name]
     name = f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}"
     return _scored_case(sweep, name, epsilon, neighbours, spent)
 
