@@ -61,18 +61,18 @@ def files_of(kind: str, name: str) -> list[str]:
     return [file for file in dict.fromkeys(file for file, _, _ in parts(kind, name)) if (ROOT / file).exists()]
 
 
-def read(kind: str, name: str) -> list[list[str]]:
-    """Return the commands that read the code of a kind: style, and types of the package."""
+def style(kind: str, name: str) -> list[list[str]]:
+    """Return the commands that repair the style of a kind, and check it and its types."""
     code = [file for file in files_of(kind, name) if file.endswith(".py")]
     typed = [file for file in code if file.startswith("synthrelease/")]
-    return [["ruff", "check", "--quiet", *code], ["ruff", "format", "--quiet", "--diff", *code], ["mypy", *typed]]
+    return [["ruff", "format", "--quiet", *code], ["ruff", "check", "--quiet", "--fix", *code], ["mypy", *typed]]
 
 
 def left_to_do(kind: str, name: str) -> str:
     """Return the files that a kind touches, and the commands that are left."""
     return "\n".join(
         [
-            f"All checks of the {kind} {name!r} passed. Files that a {kind} touches:",
+            f"All checks of the {kind} {name!r} passed. Its files:",
             *(f"  {file}" for file in files_of(kind, name)),
             "Left to do:",
             "  CHANGELOG.md: a line under Unreleased, for users",
@@ -88,7 +88,7 @@ def main(kind: str, name: str) -> int:
         raise SystemExit(f"usage: make {'|'.join(KINDS)} NAME=name")
     chosen = runs(kind, name)
     subprocess.run([sys.executable, "-m", "tests.reference"], cwd=ROOT, check=True)
-    commands = [*read(kind, name), *(["pytest", *arguments] for arguments in chosen)]
+    commands = [*style(kind, name), *(["pytest", *arguments] for arguments in chosen)]
     codes = [subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode for command in commands]
     if any(codes):
         print(f"Some check of the {kind} {name!r} failed: see above.")
