@@ -22,7 +22,7 @@ Tables = Sequence[tuple[int, ...]]
 
 
 def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables, rows: int) -> float:
-    """Return the largest difference of a cell, as a share of so many rows."""
+    """Return the largest difference between a cell's counts in both tables, as a share of `rows`."""
     return largest_difference(counts, candidate, largest, named) / rows
 
 

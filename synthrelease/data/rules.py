@@ -366,7 +366,7 @@ def columns_of(rule: Rule) -> set[str]:
 
 
 def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a column has so many numbers that comparisons with other columns look at its bins."""
+    """Return whether a column has too many numbers for comparisons by number: other columns are then compared with its bins."""
     return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
 
 

@@ -63,8 +63,9 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """Return the (n_bins,) group of every bin, numbered from 0 in the order of their first bins: as many groups as bins are the
-    bins.
+    """Return the (n_bins,) group of every bin, numbered from 0 in the order of their first bins; without merging,
+    each bin is its
+    own group.
 
     Parameters
     ----------

@@ -355,7 +355,7 @@ _SWEEPS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """How much rows count by their bin in one column: `weights` (bins of that column), above 0. Public."""
+    """Weights of rows by their bin in one column: `weights` (bins of that column), above 0. Public."""
 
     column: int
     weights: np.ndarray

@@ -86,12 +86,12 @@ def grid_point(value: float, step: float) -> int:
 
 @lru_cache
 def figure_sd(grid: NoiseGrid, epsilon: Fraction) -> float:
-    """Return standard deviation of the noise of `laplace_figure` on a grid, in the figure's units."""
+    """Return the standard deviation of the noise of `laplace_figure` on a grid, in the figure's units."""
     return grid.step * laplace_sd(Fraction(grid.steps) / epsilon)
 
 
 def laplace_sd(scale: Fraction) -> float:
-    """Return standard deviation of discrete Laplace noise of this scale: with a = exp(-1/scale), sqrt(2a) / (1 - a)."""
+    """Return the standard deviation of discrete Laplace noise of this scale: with a = exp(-1/scale), sqrt(2a) / (1 - a)."""
     decay = math.exp(-1 / float(scale))
     return math.sqrt(2 * decay) / (1 - decay)
 

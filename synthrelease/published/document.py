@@ -250,7 +250,7 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return what was fixed before the run for options whose other settings are words, by option."""
+        """Return, for options with some settings that are only words, the settings fixed before the run, by option."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 

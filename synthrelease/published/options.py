@@ -516,7 +516,7 @@ class PopulationPart(Part):
     delta_exact: ExactText
 
     def loss(self) -> Loss:
-        """Return the sentence as it is stated."""
+        """Return the stated loss of a member of the population: epsilon and delta, exact."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
 
 

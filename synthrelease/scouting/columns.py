@@ -43,7 +43,9 @@ class Cell:
     step: Fraction
 
     def edges(self, parts: float = math.inf) -> list[Fraction]:
-        """Return the lower edges of the round steps into which the cell is cut, at most so many; one where none fits."""
+        """Return the lower edges of at most `parts` round steps that divide the cell; the cell's own edge where no
+        step fits.
+        """
         width = self.high - self.low
         for step in _steps_from(self.step, width):
             round_enough = parts == math.inf or step == width or not _is_two(step) or width / step > 10

@@ -137,7 +137,7 @@ class AskedDraw:
 
 
 class Unanswered(Exception):
-    """Stops a mechanism at a question."""
+    """Raised to stop a mechanism at a question without an answer."""
 
 
 class ReplayedEntropy(SystemEntropy):

@@ -228,7 +228,7 @@ class ImputedAnswers:
         *,
         chosen_by_value: bool = False,
     ) -> Answer:
-        """Return sum of the values of the chosen over a public size, cut off at the bounds.
+        """Return the sum of the chosen values over a public size, clipped to the bounds.
 
         Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; where the choice depends on the value
         that is imputed, high takes the place of high - low, as records come and go with their donors.

@@ -287,7 +287,7 @@ def _width(line: str, delimiter: str) -> int:
 
 
 def _has_header(path: Path, positions: FixedWidthTable) -> bool:
-    """Return whether the file is another one than a codebook gives the positions of: its first line names the columns."""
+    """Return whether the file has a header or another format, so that the column positions of a codebook do not apply to it."""
     names = {name.casefold() for columns in (positions.columns, *positions.records.values()) for name in columns}
     line = first_line(start_of(path)).decode("latin-1")
     in_codebook = [word.strip().casefold() in names for word in re.split("[,;\t|]", line.replace('"', ""))]
@@ -295,7 +295,7 @@ def _has_header(path: Path, positions: FixedWidthTable) -> bool:
 
 
 def _encoding(path: Path, compressed: bool) -> Encoding:
-    """Return UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1.
+    """Return the encoding: UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252; or Latin-1.
 
     Western words mix such bytes with plain letters. Where most consist of them alone the letters are others: Hebrew, where all
     are in its place of Windows-1255, or unknown, which reading the file as UTF-8 then tells.

@@ -167,7 +167,9 @@ def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
 
 
 def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResult]], level: float) -> tuple[BudgetPoint, ...]:
-    """Total epsilon against acceptance probability, cheapest first; `attempts` of the shortlist by generation budget."""
+    """Return the total epsilon and acceptance probability of each generation budget, cheapest first; `attempts` has the
+    shortlist's attempts by generation budget.
+    """
     return tuple(
         BudgetPoint(
             generation=generation,

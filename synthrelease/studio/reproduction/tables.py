@@ -120,7 +120,7 @@ def running_example() -> tuple[dict[str, Respondents], dict[str, PostStrata]]:
 
 
 def strata() -> Rows:
-    """Return largest weights, the choice of strata and deviations of the running example, each printed / ours."""
+    """Return the largest weights, the choice of strata and deviations of the running example, each printed / ours."""
     example, (samples, sets) = printed()["strata"], running_example()
     alpha = 0.01 / selection_epsilon(1, score_sensitivity(list(sets.values())), "replace one")
     deviation = CauchyNoise.printed_with_gamma(1, 4).deviation
