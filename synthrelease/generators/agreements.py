@@ -107,16 +107,23 @@ class NoisyAgreements:
         """Return (n_columns + n_pairs,) the noise variances of the counts, then of the agreements."""
         return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
 
-    def merge(self, layout: Layout) -> NoisyAgreements:
-        """Return the numbers of columns that still have two bins. Post-processing."""
-        columns = [layout.sizes[column] == 2 for column in self.columns]
-        pairs = [all(layout.sizes[column] == 2 for column in pair) for pair in self.pairs]
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray], n: int) -> NoisyAgreements:
+        """Return the numbers, of n rows, of columns that still have two bins. Post-processing: column c's bin b becomes
+        `maps[c][b]`, perhaps the other one."""
+        left = {column: layout.sizes[column] == 2 for column in self.columns}
+        turned = {column: left[column] and maps[column][0] == 1 for column in self.columns}
+        columns = [column for column in self.columns if left[column]]
+        pairs = [(i, j) for i, j in self.pairs if left[i] and left[j]]
+        counts = dict(zip(self.columns, self.counts.tolist(), strict=True))
+        agreements = dict(zip(self.pairs, self.agreements.tolist(), strict=True))
         return replace(
             self,
-            columns=tuple(column for column, left in zip(self.columns, columns, strict=True) if left),
-            counts=self.counts[columns],
-            pairs=tuple(pair for pair, left in zip(self.pairs, pairs, strict=True) if left),
-            agreements=self.agreements[pairs],
+            columns=tuple(columns),
+            counts=np.array([n - counts[i] if turned[i] else counts[i] for i in columns], dtype=np.int64),
+            pairs=tuple(pairs),
+            agreements=np.array(
+                [n - agreements[i, j] if turned[i] != turned[j] else agreements[i, j] for i, j in pairs], dtype=np.int64
+            ),
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
@@ -190,7 +197,7 @@ class AgreementTerms:
     """
 
     def __init__(self, tree: JunctionTree, measured: NoisyAgreements):
-        held = [any(set(pair) <= set(clique) for clique in tree.cliques) for pair in measured.pairs]
+        held = np.array([any(set(pair) <= set(clique) for clique in tree.cliques) for pair in measured.pairs], dtype=bool)
         terms = [*((column,) for column in measured.columns), *(measured.pairs[place] for place in np.flatnonzero(held))]
         self.target = np.concatenate([measured.counts, measured.agreements[held]]).astype(float)
         self.variance = measured.variances[np.append(np.ones(len(measured.columns), dtype=bool), held)]

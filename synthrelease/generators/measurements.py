@@ -545,7 +545,7 @@ class NoisyMarginals:
         """Return the same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
         sums = tuple(noisy_sum.merge(layout, maps) for noisy_sum in self.sums)
-        agreements = self.agreements and self.agreements.merge(layout)
+        agreements = self.agreements and self.agreements.merge(layout, maps, self.n)
         return replace(
             self, layout=layout, tables=tables, sums=sums, rare_bins=merged(self.rare_bins, maps), agreements=agreements
         )

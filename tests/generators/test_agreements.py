@@ -128,6 +128,32 @@ def test_columns_that_are_merged_to_one_bin_are_left_out() -> None:
     assert (len(merged.counts), merged.agreements.tolist(), len(merged.variances)) == (2, [2], 3)
 
 
+def test_merged_numbers_are_those_of_merged_rows() -> None:
+    """The two bins of an alternative may stand the other way round: measured with no noise, on merged bins, and then merged."""
+    rows, sizes = [0, 5, 5, 17, 20, 23], (2, 2, 1, 2)
+    layout = Layout(columns=tuple("abcd"), sizes=sizes)
+    for turn_a, turn_d in product([1, -1], repeat=2):
+        maps = [np.arange(2)[::turn_a], np.array([0, 1, 1]), np.zeros(2, dtype=int), np.arange(2)[::turn_d]]
+        found = measured(MIXED, Marginals, "all 2-way", rows).merge(layout, maps).agreements
+        bins = [place[column] for place, column in zip(maps, MIXED.counts(rows).expand().T, strict=True)]
+        assert found is not None
+        assert found.pairs == ((0, 3),)
+        assert found.counts.tolist() == [bins[0].sum(), bins[3].sum()]
+        assert found.agreements.tolist() == [(bins[0] == bins[3]).sum()]
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 1)])
+def test_a_model_of_merged_columns_without_a_pair_is_fitted(sizes: tuple[int, ...]) -> None:
+    """A configuration may merge all bins of a column, after the budget was spent on its pairs."""
+    world = World(dict.fromkeys("ab", 1))
+    generator = Marginals(tables="all 2-way", pairs="agreements")
+    layout = Layout(columns=("a", "b"), sizes=sizes)
+    maps = [np.minimum(np.arange(2), size - 1) for size in sizes]
+    found = measured(world, Marginals, "all 2-way", [0, 1, 3]).merge(layout, maps)
+    model = generator.model(found, Background(plausibility=Plausibility(layout=layout, masks=())))
+    assert model.sample(3, np.random.default_rng(1)).total == 3
+
+
 def test_shares_potentials_and_covariances_are_those_of_all_cells() -> None:
     """By a sum over all cells of the whole table, cell by cell, on a tree of two cliques."""
     sizes, generator = (2, 2, 3, 2, 2, 2), np.random.default_rng(3)

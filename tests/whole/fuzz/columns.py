@@ -67,11 +67,21 @@ def of_two_bins(random: Random, name: str) -> Column:
     """A column of two bins, one of which may be that of missing values."""
     labels = ["v0", "v1"][: random.randint(1, 2)]
     missing = "bin" if len(labels) == 1 else "drop"
+    lines = [f"[columns.{name}]", 'kind = "category"', f"categories = {toml(labels)}", f"missing = {toml(missing)}"]
+    alternatives = {"categories": labels}
+    if len(labels) == 2 and random.random() < 0.4:
+        other = random.choice([{"high": ["v1"], "low": ["v0"]}, {"all": labels}])
+        groups = {"one": {label: [label] for label in labels}, "two": other}
+        for title, table in groups.items():
+            lines.append(
+                f"alternatives.{title} = {{ " + ", ".join(f"{of} = {toml(texts)}" for of, texts in table.items()) + " }"
+            )
+        alternatives = {title: list(table) for title, table in groups.items()}
     return Column(
         name=name,
-        lines=[f"[columns.{name}]", 'kind = "category"', f"categories = {toml(labels)}", f"missing = {toml(missing)}"],
+        lines=lines,
         texts=[*labels, *(["zz"] if random.random() < 0.2 else [])],
-        alternatives={"categories": labels},
+        alternatives=alternatives,
         missing=missing,
         conditions=[f"{name} == 'v0'", *([f"{name} is missing"] if missing == "bin" else [])],
     )
