@@ -165,7 +165,7 @@ class RoundedGaussian(_Noise):
         return math.inf
 
     def limit(self, risk: float) -> int:
-        """Return the smallest t with Pr[|z| > t] <= risk, using the bound 2 Pr[N > (t + 1/2) / scale] of that probability."""
+        """Return the smallest t with Pr[|z| > t] <= risk, using Pr[|z| > t] = 2 Pr[N > (t + 1/2) / scale]."""
         return least_whole(lambda t: math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:

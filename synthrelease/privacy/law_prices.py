@@ -50,7 +50,7 @@ Atoms = Sequence[tuple[int, Fraction]]
 
 
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
-    """Return an upper bound of the privacy cost, at most 2e-7 too large.
+    """Return an upper bound of the privacy cost, too large by less than 2e-7.
 
     Parameters
     ----------
