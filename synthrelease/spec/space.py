@@ -218,7 +218,8 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Yield bins that a generator names of a column for which rounds draw several alternatives."""
+    """Yield bins that a generator names of a column for which rounds draw several alternatives, and a sum that some of these
+    make the same for all rows."""
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
@@ -234,6 +235,12 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
             name = layout.columns[column]
             expected = f'[selection] measurements = "shared", or one alternative of {name!r}, whose bins are named'
             yield Mistake(field, expected, "several alternatives, each measured in its own rounds")
+            return
+    for scored_sum in (each for each in generator.scored_sums if not each.own_values_of):
+        places = [layout.index(factor.column) for factor in scored_sum.factors]
+        by_sizes = {tuple(len(each.binnings[place]) for place in places): each for each in space.transformations}
+        if mistakes := [mistake for each in by_sizes.values() for mistake in scored_sum.mistakes(each.layout)]:
+            yield mistakes[0]
             return
 
 

@@ -13,6 +13,7 @@ from synthrelease.errors import SpecError
 from synthrelease.generators.measurements import RareBin
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.space import can_be_moved_into
+from tests.helpers.tiny import write_config
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -53,3 +54,26 @@ def test_a_row_must_be_free_to_move_into_a_rare_bin(forbidden: list[list[bool]],
     assert can_be_moved_into([RareBin(column=0, bin=2)], rules) == possible
     plain = any(not forbidden[a][b] and not forbidden[2][b] for a in (0, 1) for b in (0, 1))
     assert plain == possible
+
+
+def test_a_sum_that_some_rounds_could_not_measure_is_refused(tmp_path: Path) -> None:
+    """On one bin all rows have the same score: noise without a sensitivity ended a release after its charge."""
+    coarse = 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]\nalternatives.all = ["1-8"]'
+    sums = {
+        'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': (
+            'family = "marginals"\ntables = "face:year"\nsums = "year[0..7]"'
+        )
+    }
+    load_spec(write_config(tmp_path, sums))
+    with pytest.raises(SpecError, match=r"scores that differ.*the same for all rows in year\[0\.\.7\]"):
+        load_spec(write_config(tmp_path, {**sums, 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]': coarse}))
+    load_spec(
+        write_config(
+            tmp_path,
+            {
+                **sums,
+                'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]': coarse,
+                "[selection]": '[selection]\nmeasurements = "shared"',
+            },
+        )
+    )
