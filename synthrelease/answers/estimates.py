@@ -520,8 +520,8 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence of each interval: the remaining risk is divided between the releases, and each may have been
-    chosen.
+    """Return the confidence of each interval. Of the risk, each release first uses a part for its number of kept rows; the rest
+    is divided by `among` and by the `measured_times` of each release, since any of its tables may have been the chosen ones.
 
     Parameters
     ----------

@@ -185,7 +185,8 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """Return the largest possible difference between a share in the table and in the file; None when no criterion bounds it.
+    """Return a limit, at the level of `LEVEL`, on the difference between a share in the table and in the file; None when no
+    criterion gives one.
 
     Parameters
     ----------

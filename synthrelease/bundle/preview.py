@@ -219,8 +219,8 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return an upper limit for the rows: the stated number, the number a file of this size can hold, or for a database a usual
-    number.
+    """Return the stated number of rows; otherwise the most that files of this size can hold, or a usual number for a database
+    and for files whose size is unknown.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated

@@ -175,7 +175,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Return the columns of every table, and its cost."""
+    """Yield the columns of every table, and its cost."""
     generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
@@ -233,7 +233,7 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """Return a problem where a table's total differs from the number of rows by more than its noise, since a table counts each
+    """Yield a problem where a table's total differs from the number of rows by more than its noise, since a table counts each
     row once; for any two tables likewise.
 
     The limit is exceeded with a probability of 1e-15: sums of k Laplace draws of scale b have a moment generating function

@@ -241,7 +241,7 @@ def signing_key(path: Path | None, password_file: Path | None) -> Ed25519Private
 
 
 def read_password(path: Path | None) -> bytes | None:
-    """Return the first line of a file. Raises InputError when the file is empty."""
+    """Return the first line of a file. Raises InputError when that line is empty or the file cannot be read."""
     if path is None:
         return None
     problem, content = "", b""

@@ -249,7 +249,7 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the smallest value of the bound for tables of n rows because of the noise alone; 0 where it is unknown.
+        """Return a lower limit of the bound for tables of n rows, because of the noise alone; 0 where none is known.
 
         Parameters
         ----------

@@ -67,8 +67,8 @@ class Explanation(Generic[Kind]):
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return the most that the exact figure grows when all kept rows of the file replace the drawn ones, with rows
-        counted as shares; None without a limit (theory 13.17, drawn shares).
+        """Return the most that the exact figure grows when all kept rows of the file replace the drawn ones, except at the risk
+        of the drawing, with rows counted as shares; None without a limit (theory 13.17, drawn shares).
         """
         return None
 
@@ -79,7 +79,7 @@ class Explanation(Generic[Kind]):
     # Before a release, for a plan and a rehearsal.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return the smallest sensitivity for any candidate of n rows; None where the settings do not determine it."""
+        """Return a lower limit of the sensitivity for any candidate of n rows; None where the settings do not determine it."""
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:

@@ -179,7 +179,9 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact`: then at least as many rows are unmatched as their table has errors."""
+        """Return whether both columns are in `exact`, and losing their association puts a larger share of rows in the wrong
+        cells of their table than the threshold allows to be unmatched.
+        """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold
 
 

@@ -101,7 +101,7 @@ class Design(MomentGrid):
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
-        """Return (n, k) the largest absolute moments of a record in each of these cells.
+        """Return (n, k) upper limits of the absolute moments of a record in each of these cells.
 
         By the steps of `records_mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a
         larger one.

@@ -111,7 +111,9 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return how far drawing moves the largest of so many shares of each group, and of the rest of the group."""
+        """Return a limit, at the risk of the drawing, on how far drawing moves any of so many shares of each group, or the rest
+        of the group.
+        """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
 

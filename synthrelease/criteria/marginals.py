@@ -77,7 +77,9 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half of the widest interval: some end of it is that far from any released value."""
+        """Return half of the width of the widest interval, as a share of the rows: one of its ends is at least that far from
+        any released value.
+        """
         return max(float(width.max()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -334,7 +336,9 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return the largest distance of drawn rows from those of the file: no table has a larger error."""
+        """Return a limit on the distance between the compared tables of the drawn rows and of the file, at the risk of the
+        drawing.
+        """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -452,7 +456,7 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
 HEAVIEST = 2**20
 """The whole number that represents the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
-64 bits hold them; the rounding error of a weight is a millionth of it."""
+64 bits hold them; the rounding error of a weight is below half a millionth of the largest one."""
 
 
 class WeightedMarginalError(MarginalCriterion):

@@ -68,7 +68,9 @@ def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the number of records by which every bin of a single column may still change within the threshold."""
+    """Return the smallest number of records by which a bin of a single column lies inside the limits of the threshold; below 0
+    where a bin is outside.
+    """
     return records_inside(one_way(counts), synthetic, threshold)
 
 

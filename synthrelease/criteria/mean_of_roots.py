@@ -225,7 +225,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        """Return the sensitivity for a group of all roots: no group has more."""
+        """Return the sensitivity for the group of all roots; a smaller group has a larger sensitivity."""
         return (self.about.limits[1] - self.about.limits[0]) / n
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

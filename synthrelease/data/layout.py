@@ -16,7 +16,7 @@ MOST_AXES = 32 if np.__version__.startswith("1.") else 64
 """Axes that an array may have in numpy. A layout may have more columns, and few cells where most columns have one bin."""
 
 Columns = tuple[int, ...]
-"""Some columns of a layout, by position; the choice depends on no record."""
+"""Some columns of a layout, by position. Which columns they are is public."""
 Room = float
 """Cells for which there is room. How many cells of a table occur may decide it: it rules time and memory, and never what comes
 out."""

@@ -455,7 +455,7 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """Return, for every part, the codes of its cells over all these groups, from the codes over each, in the smallest type."""
+    """Yield, for every part, the codes of its cells over all these groups, from the codes over each, in the smallest type."""
     kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):
         codes = of_part[0].astype(kind)

@@ -385,7 +385,7 @@ class _Lines:
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
-        """Return the unread lines to the reader of blocks."""
+        """Hand the unread lines back to the reader of blocks."""
         lines = self._block.splitlines(keepends=True)
         self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
         self.waiting.clear()

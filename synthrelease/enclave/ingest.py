@@ -282,7 +282,9 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """Return the SHA-256 of the file; of several files, those of each; of a database behind a URI, nothing."""
+    """Return the SHA-256 of the file; of several files the SHA-256 of their digests, in order; for a database behind a URI that
+    of no bytes.
+    """
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))
         return hashlib.sha256(digests.encode()).hexdigest()

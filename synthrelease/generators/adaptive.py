@@ -200,8 +200,8 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """Return the plan with as many rounds as the noise allows, and the smallest number of rows a group of bins may have,
-    from the mean noise of a table of usual size. All of it is public.
+    """Return the plan with as many rounds as the noise allows, and the smallest number of rows that a group of bins may have,
+    in units of the noise of a table of usual size. All of it is public.
     """
     spent = private.left * (1 - plan.first - plan.last)
 

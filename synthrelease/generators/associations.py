@@ -119,8 +119,8 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 
 
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
-    """Return Cramer's V of two columns from their noisy table, minus its value for independent columns under this noise, and
-    minus one standard deviation of that, so that noise alone seldom counts as an association.
+    """Return Cramer's V of two columns from their noisy table. From its square, the mean for independent columns under this
+    noise is subtracted, and one standard deviation of that, so that noise alone seldom counts as an association.
 
     Parameters
     ----------

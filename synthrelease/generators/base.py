@@ -140,7 +140,7 @@ class Generator(SpecTable):
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the columns of every table that each fit measures, and of its sums."""
+        """Return the columns of every table and of every sum that each fit measures."""
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:

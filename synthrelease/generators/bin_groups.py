@@ -20,7 +20,7 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return the rules as masks of two columns, as few as possible, where such masks are equivalent; rules that share a
+    """Return the rules as masks of two columns, none of them superfluous, where such masks are equivalent; rules that share a
     column are joined.
     """
     return [part for mask in masks for part in _pairs_of(mask)]
@@ -63,9 +63,8 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """Return the (n_bins,) group of every bin, numbered from 0 in the order of their first bins; without merging,
-    each bin is its
-    own group.
+    """Return the (n_bins,) group of every bin, numbered from 0 in the order of their first bins; where nothing is put together,
+    each bin is its own group.
 
     Parameters
     ----------

@@ -47,8 +47,8 @@ class Drawing:
     ways: Mapping[str, int] = field(default_factory=dict)
 
     def of_shares(self, shares: int) -> float:
-        """Return the largest difference of any of so many shares between the drawn rows and all K rows; 0 where all were
-        drawn.
+        """Return a limit on the difference of so many shares between the drawn rows and all K rows: all of them keep it, except
+        with a probability of at most `risk`. 0 where all rows were drawn.
         """
         if self.most <= self.n:
             return 0.0

@@ -72,7 +72,9 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the rows of each bin, at half of the budget: a replaced record moves each count by 1."""
+    """Return the noisy rows of each bin, each at half of the budget of all tables and sums: a replaced record moves each count
+    by at most 1.
+    """
     if not bins:
         return ()
     exact = np.array([int(counts.counts[counts.bins[rare_bin.column] == rare_bin.bin].sum()) for rare_bin in bins])

@@ -269,7 +269,7 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """Return the mistakes in the columns, in the number of their scores, or where no row is left for the tables."""
+    """Yield the mistakes in the columns, in the number of their scores, or where no row is left for the tables."""
     factors = read_bins(text)
     for factor in factors:
         mistake = next(iter(ScoredSum(factors=(factor,)).mistakes(layout)), None)
@@ -428,7 +428,7 @@ Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """Return the mistakes in the columns that a formula names."""
+    """Yield the mistakes in the columns that a formula names."""
     names = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(names):
         if name not in layout.columns:

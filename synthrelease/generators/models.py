@@ -228,7 +228,7 @@ class Measured:
 
     @property
     def rules(self) -> Iterator[Rule]:
-        """Return the conditions of the models; the limits in them are edges of atomic bins."""
+        """Yield the conditions of the models; the limits in them are edges of atomic bins."""
         for model in self.models:
             yield from (part.rule for part in (*model.factors, *model.groups) if isinstance(part, Indicator))
             if model.rows.rule is not None:

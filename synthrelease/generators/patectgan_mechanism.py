@@ -84,7 +84,7 @@ class Teachers:
     @cached_property
     def surplus(self) -> np.ndarray:
         """Return (teachers, cells of all pairs) by how much each teacher's rows with a pair exceed those of independent
-        columns, once all rows are dealt out.
+        columns; for a column with itself the rows of each bin. Ask once all rows are dealt out.
         """
         return self.pairs.surplus(self.tables)
 

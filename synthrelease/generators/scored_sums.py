@@ -147,7 +147,7 @@ class ScoredSum:
         return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
-        """Return the mistakes in its columns, or in the number of their scores."""
+        """Yield the mistakes in its columns, or in the number of their scores."""
         for factor in self.factors:
             if factor.column not in layout.columns:
                 guess = closest(factor.column, layout.columns)

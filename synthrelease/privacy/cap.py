@@ -155,8 +155,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the noisy count from which a text without a codebook is published, and the largest probability that a text of one
-    row reaches it: 1 + 7 standard deviations, for one column whose counts cost `rho`.
+    """Return the noisy count from which a text is published in a column without a list of texts, and an upper limit of the
+    probability that a text of one row reaches it: 2 + 7 standard deviations rounded up, for one column whose counts cost `rho`.
 
     Privacy
     -------

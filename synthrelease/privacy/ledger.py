@@ -342,7 +342,9 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Refuse a piece whose split differs from that of the ledger, or a piece where there is no split."""
+        """Refuse a piece whose split differs from that of the ledger, a number beyond its pieces, or a piece where there is no
+        split.
+        """
         if run.piece is None and run.split is None:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:

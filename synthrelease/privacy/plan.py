@@ -383,8 +383,8 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return the estimate; None where there is no noisy count, where a secret excluded records, or where a person has
-        several records of unknown number.
+        """Return the estimate; None where there is no noisy count, where a secret excluded records, or where persons may have
+        several records each, whose number nobody knows.
 
         Parameters
         ----------

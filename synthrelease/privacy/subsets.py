@@ -85,7 +85,9 @@ class Spent:
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """Return the most that the records of a next release have paid: those of its piece, or of all pieces."""
+        """Return the most that a record of the next release has paid: a record of its piece, or of any piece where it reads all
+        rows.
+        """
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 
 

@@ -185,7 +185,7 @@ class ChargePart(Part):
         return {node.rule for node in self.nodes()}
 
     def nodes(self) -> Iterator[ChargePart]:
-        """Return this node and all nodes below it."""
+        """Yield this node and all nodes below it."""
         yield self
         for part in self.parts:
             yield from part.nodes()
@@ -199,7 +199,7 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """Return the single mechanisms below this node (the node itself when it has no parts)."""
+        """Yield the single mechanisms below this node (the node itself when it has no parts)."""
         if not self.parts:
             yield self
         for part in self.parts:

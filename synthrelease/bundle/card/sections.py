@@ -166,7 +166,8 @@ def _file(document: ReleaseDocument) -> str:
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
-    """Return Kish's effective sample size n^2 / sum of w^2, where rows that occur just `minimum_count` times count once each.
+    """Return Kish's effective sample size n^2 / sum of w^2, where the equal rows of a cell with just `minimum_count` rows count
+    together as one draw of that weight, and every other row as one of weight 1.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, m times each (theory 7.1, minimum
     count). To the variance of a sum each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k), beside the k of its own rows as
@@ -448,7 +449,9 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 
 def left_out_text(document: ReleaseDocument) -> str:
-    """Explain how rows with missing values, out-of-range values and violations of the private rules were treated."""
+    """Explain how rows with missing values, with values out of range, and rows that break the public rules for the private file
+    were treated.
+    """
     columns = [
         column for column in document.columns if column.source
     ]  # others follow from these in the same row, and leave none out

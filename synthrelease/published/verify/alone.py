@@ -362,7 +362,7 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Return every text in a value, names of settings included."""
+    """Yield every text in a value, names of settings included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
