@@ -16,7 +16,20 @@ PACKAGE = ROOT / "synthrelease"
 THEORY = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
 REFERENCES = (ROOT / "docs" / "appendix" / "references.md").read_text(encoding="utf-8")
 
-NO_PAPERS = {"January", "February", "July", "September", "October", "December", "Births", "Version", "Python", "In", "Of"}
+NO_PAPERS = {
+    "January",
+    "February",
+    "July",
+    "September",
+    "October",
+    "November",
+    "December",
+    "Births",
+    "Version",
+    "Python",
+    "In",
+    "Of",
+}
 """First words of what looks like a paper and is none."""
 
 ALIASES = {"PriView": "Qardaji", "Guarantees": "Near"}

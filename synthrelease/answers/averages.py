@@ -569,7 +569,7 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the factor by which the stated design effect exceeds the variance due to weights alone; at least 1.
+    """Return the variance by the stated design effect, divided by the variance that the weights alone make; at least 1.
 
     Parameters
     ----------

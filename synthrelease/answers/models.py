@@ -390,7 +390,8 @@ def _term_part(term: Term) -> ModelTermPart:
 
 def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
     """Return whether noise may leave an answer that is not estimable: one of these half widths, as `expected_half_widths` gives
-    them, is a quarter of all that is possible; or those of a regression, added up, may hide its columns (theory 13.9)."""
+    them, is a quarter of all that is possible; or those of a regression, added up, may hide its columns (theory
+    13.9, measured slopes)."""
     if model.words.kind == "slope":
         units = [model.answer.half / factor.half for factor in model.factors[:-1]]
         return len(units) * max(half / unit for half, unit in zip(half_widths, units, strict=True)) > 1

@@ -1,8 +1,8 @@
 """The private half of the criteria of groups: what the rows of every group of the table come to, beside a candidate's.
 
-Private: the counts of the table by group and bin, and the own values of its rows. Returned: exact
-figures, only to `criteria.base_mechanism`, which adds the noise. The same functions read a candidate, which is public; its
-numbers are attributes of the classes here.
+Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, to
+`criteria.base_mechanism` alone, which adds the noise. The same functions read a candidate, which is public; its numbers are
+attributes of the classes here.
 
 Neighbours replace one record: one row less in a group, and one more. A share, an excess and a cumulated share of a group of m
 released rows so move by 1/m at most, the excess beyond a window by 1, a resized mean by the width of the range over its size

@@ -157,7 +157,8 @@ def test_intervals_hold_the_numbers_of_the_file_in_95_of_100_runs(question: str)
 
 @pytest.mark.parametrize("unit", [1.0, 7.0])
 def test_each_noise_counts_in_a_coefficient_by_as_much_as_it_moves_the_solution(unit: float) -> None:
-    """Theory 13.9 against differences of the least-squares solution: the noise of other columns moves a coefficient, too."""
+    """Theory 13.9, measured slopes, against differences of the least-squares solution: the noise of other columns moves a
+    coefficient, too."""
     random = np.random.default_rng(5)
     x = np.column_stack([np.ones(400), random.normal(size=400), random.normal(size=400)])
     x[:, 2] += 0.7 * x[:, 1]

@@ -12,9 +12,9 @@ three questions: about everybody, about a group that is in every cluster, and ab
 - stated: with the design effect of everybody's share, from many other samples, as a published report would have it;
 - last year's: with the design effect that one earlier sample estimates, by the formula for ratios from clusters in strata.
 
-Then random groups of clusters (theory 13.20): 120 clusters in 20 groups, and 40 in 8. Three tables at epsilon 1 each hold the
-columns of one question, the weight and the groups. The width is that of the interval over 2 * 1.96 standard deviations of the
-weighted share in these samples.
+Then random groups (theory 13.20, random groups of clusters): 120 clusters in 20 groups, and 40 in 8. Three tables at epsilon 1
+each hold the columns of one question, the weight and the groups. The width is that of the interval over 2 * 1.96 standard
+deviations of the weighted share in these samples.
 
 Then the private design effect that is not built: squares of clipped sums of clusters with noise (docs/appendix/benchmarks.md).
 Prints Markdown.
