@@ -47,16 +47,7 @@ class ScoutedPart(Part):
     @cached_property
     def column(self) -> ScoutedColumn:
         """Return the column as the scout measured it."""
-        return ScoutedColumn(
-            name=self.name,
-            kind=self.kind,
-            description=self.description,
-            codes=self.codes,
-            missing=tuple(self.missing),
-            low=None if self.low is None else Fraction(self.low),
-            high=None if self.high is None else Fraction(self.high),
-            whole=self.whole,
-        )
+        return self.value_of(ScoutedColumn)
 
     @property
     def gaps(self) -> int:
@@ -119,8 +110,7 @@ class ScoutDocument(Part):
     @cached_property
     def cap(self) -> Cap:
         """The cap of scout and release. Raises Unexpected (a ValueError) for numbers that make none."""
-        names = ("epsilon", "delta", "rho", "rare", "tests")
-        return Cap(**{name: Fraction(getattr(self, f"{name}_exact")) for name in names})
+        return self.value_of(Cap)
 
     @property
     def share(self) -> Fraction:

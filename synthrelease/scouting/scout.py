@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -366,15 +366,9 @@ def _part(
         *codes, other, gaps = first
         counts = {**dict(zip(column.codes, codes, strict=True)), "": gaps}
     number = column.kind == "number"
-    return ScoutedPart(
-        name=column.name,
-        kind=column.kind,
-        description=column.description,
+    return ScoutedPart.like(
+        column,
         codes=dict(column.codes),
-        missing=list(column.missing),
-        low=None if column.low is None else str(column.low),
-        high=None if column.high is None else str(column.high),
-        whole=column.whole,
         first=list(first or ()) if number else [],
         second=list(second or ()) if number else [],
         counts=counts,
@@ -383,21 +377,16 @@ def _part(
 
 
 def _document(scouting: Scouting, rows: int, parts: list[ScoutedPart], figure: DependencePart) -> ScoutDocument:
-    cap, unit, policy = scouting.cap, scouting.unit, scouting.policy
-    first_by: list[str] | Literal["random"] = "random" if unit.first_by == "random" else list(unit.first_by)
-    return ScoutDocument(
+    unit, policy = scouting.unit, scouting.policy
+    return ScoutDocument.like(
+        scouting.cap,
         format=1,
         kind="scout",
         title=scouting.title,
         rows=rows,
         unit=unit.name,
         key=unit.key,
-        first_by=first_by,
-        epsilon_exact=str(cap.epsilon),
-        delta_exact=str(cap.delta),
-        rho_exact=str(cap.rho),
-        rare_exact=str(cap.rare),
-        tests_exact=str(cap.tests),
+        first_by="random" if unit.first_by == "random" else list(unit.first_by),
         tables_exact=str(scouting.tables),
         input=policy.model_dump(mode="json", include=WRITTEN, exclude_none=True),
         columns=parts,
