@@ -273,44 +273,20 @@ def _stand_ins(column: Column) -> str:
     return texts + (", …" if len(representatives) > 4 else "") if column.bounds is not None else ""
 
 
-# A published folder: what `verify` says of it, its card, and an answer with its bound and estimate.
+# A published folder: what `verify` says of it, and its card.
 
 
 def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the result of `verify` on a published folder, and an answer with its bound and estimate."""
-    if folder is None:
-        return {"folder": None}
+    """Return what `verify` says of a published folder, once the button was pressed."""
     from synthrelease.bundle.verify import verify_bundle
 
-    context: dict[str, Any] = {
-        "folder": folder.name,
-        "report": None,
-        "query": query.get("query", ""),
-        "wrong": "",
-        "narrow": query.get("width") == "phone",
-    }
+    context: dict[str, Any] = {"folder": folder and folder.name, "report": None, "wrong": ""}
     try:
-        if query.get("verify"):
+        if folder is not None and query.get("verify"):
             context["report"] = verify_bundle(folder)
-        if context["query"]:
-            context |= _answers(folder, context["query"])
     except InputError as error:
         context["wrong"] = str(error)
     return context
-
-
-def _answers(folder: Path, query: str) -> dict[str, Any]:
-    from synthrelease.answers.bounds import bound
-    from synthrelease.answers.estimates import estimate
-    from synthrelease.published import load
-
-    release = load(folder)
-    bounded = bound(release, query)
-    try:
-        estimated = str(estimate(release, bounded.question if query == bounded.question else f"share {query}"))
-    except InputError as error:
-        estimated = f"None: {error}"
-    return {"naive": f"{bounded.answer:,.6g}", "bounded": str(bounded), "estimated": estimated}
 
 
 # Whom the guarantee protects, and how many rows a person has.
