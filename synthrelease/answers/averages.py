@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from synthrelease.answers.questions import Condition, Question, numbers_of, over_cells, tells_values
 from synthrelease.answers.tables import NoisyTables
@@ -161,6 +160,8 @@ class Ratio:
 
 def _wider(degrees: int, confidence: float) -> float:
     """Return the squared quantile of t over the normal one: a variance that is estimated from few groups needs more room."""
+    from scipy.special import ndtri, stdtrit
+
     return float(stdtrit(degrees, (1 + confidence) / 2) / ndtri((1 + confidence) / 2)) ** 2
 
 

@@ -127,6 +127,7 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
     yield written(shape.header)
     end = f",{MARK}\n" if shape.marked else "\n"
     ends = [","] * (len(shape.names) - 1) + ["," if shape.weighted else end]
+    nothing = _texts([""])[0]  # a text of Python would load pandas
     alone = len(shape.header) == 1  # an empty label is quoted there alone
     texts = [
         _texts([written([label] if alone else [label, ""]).decode()[: -1 if alone else -2] + ending for label in labels])
@@ -138,7 +139,7 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
             columns = [_texts([f"{key}," for key in rows.keys.tolist()])] if shape.key else []
             columns += [of.take(_numbers(bins.astype(np.int32), pa.int32())) for of, bins in zip(texts, rows.bins, strict=True)]
             columns += [] if rows.weights is None else [_texts([f"{weight!r}{end}" for weight in rows.weights.tolist()])]
-            yield compute.binary_join_element_wise(*columns, "").buffers()[2].to_pybytes()
+            yield compute.binary_join_element_wise(*columns, nothing).buffers()[2].to_pybytes()
 
 
 def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[bytes]:

@@ -153,7 +153,8 @@ def test_what_does_not_follow_is_found(place, change, says: str) -> None:
 
 def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
     content = bundle()["imputed.csv"]
-    assert "copy 3: expected one line for each row" in problems(forged(content[: len(content) // 2]))
+    half = content[: content.rindex(b"\n", 0, len(content) // 2) + 1]
+    assert "copy 3: expected one line for each row" in problems(forged(half))
     assert "expected 2 copies, found more rows" in problems(forged(content, lambda part: part.update(copies=2)))
     assert "release.json states 1" in problems(forged(content, lambda part: part.update(smallest=1)))
     assert "rows are said to lack a value" in problems(forged(content, lambda part: part.update(rows=1)))
@@ -197,7 +198,7 @@ def test_copies_are_labelled_as_synthetic_like_the_table(tmp_path: Path) -> None
     document["files"]["synthetic-imputed.csv"] = sha256(wrong.encode())
     edited = ReleaseDocument.model_validate_json(json.dumps(document)).dumped()
     found = verify_files(resealed({**files, "synthetic-imputed.csv": wrong.encode(), "release.json": edited}))
-    assert "expected 1 as 'synthetic' in line " in problems(found)
+    assert "expected 1 as 'synthetic' in every row" in problems(found)
 
 
 def test_a_release_writes_its_copies_with_the_label() -> None:
