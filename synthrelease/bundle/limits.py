@@ -264,7 +264,9 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, the number of different bins in which it could have been released."""
+    """Return, for each column, the number of alternatives (sets of bins) in which it could have been released; empty where
+    there is one configuration.
+    """
     if document.selection.configurations == 1:
         return {}
     return {column.name: max(1, len(column.alternatives)) for column in document.columns}

@@ -234,7 +234,7 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
     """Yield a problem where a table's total differs from the number of rows by more than its noise, since a table counts each
-    row once; for any two tables likewise.
+    row once. So any two tables agree, too.
 
     The limit is exceeded with a probability of 1e-15: sums of k Laplace draws of scale b have a moment generating function
     of at most exp(2 k (b t)^2) for b t up to sqrt(1/2), and normal ones a smaller one. In a million rounds of a search, that

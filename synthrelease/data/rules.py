@@ -416,7 +416,7 @@ _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def said(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Said]) -> Said:
-    """Return the statement of a rule, composed from its parts without `and`, `or` and `not`."""
+    """Return where a rule is true, and where it is false, from its parts without `and`, `or` and `not`."""
     if isinstance(rule, Not):
         true, false = said(rule.part, leaf)
         return false, true
@@ -431,7 +431,9 @@ def said(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Said]) -> Said:
 
 
 def of_atoms(part: Comparison, column: Column) -> Said:
-    """Return (n_atoms,) whether a comparison holds in each atomic bin."""
+    """Return (n_atoms,) twice: where a comparison is true, and where it is false; neither for missing values, unless it asks
+    for them.
+    """
     present = np.arange(len(column.atoms)) < column.atoms.present
     if part.operator == IS_MISSING:
         return ~present, present
@@ -464,8 +466,8 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
-    """Return whether `difference operator 0` holds, for differences between a lowest and a highest one; NaN is neither true
-    nor false.
+    """Return where `difference operator 0` is true, and where it is false, for all differences between a lowest and a highest
+    one; NaN is neither.
     """
     if operator in ("==", "!="):
         same, different = (low == 0) & (high == 0), (low > 0) | (high < 0)
@@ -544,7 +546,8 @@ class RecordRule:
         return said(self.rule, leaf)[0]
 
     def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Said:
-        """Return whether a comparison or count holds in records with these bins, by the position of each column.
+        """Return where a comparison or count is true, and where it is false, in records with these bins, by the position of
+        each column.
 
         Parameters
         ----------

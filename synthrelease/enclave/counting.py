@@ -96,7 +96,9 @@ class BinRule:
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins; texts that are no number or date get the bin of missing values where the column sends them there."""
+    """Return the bins, with texts that are no number or date as missing values: in the bin of missing values, or as MISSING
+    where the column has none.
+    """
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
 
