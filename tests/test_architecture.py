@@ -199,11 +199,7 @@ def test_a_circle_is_found(code: str) -> None:
     assert {"synthrelease.answers.questions", "synthrelease.answers.bounds"} <= set(circle(import_graph(modules)))
 
 
-REGISTRIES = {
-    "criteria": CRITERIA,
-    "generators": GENERATORS,
-    "studio.baselines": BASELINES,
-}
+REGISTRIES = {"criteria": CRITERIA, "generators": GENERATORS, "studio.baselines": BASELINES}
 
 
 @pytest.mark.parametrize("package", REGISTRIES)

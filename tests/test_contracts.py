@@ -125,8 +125,7 @@ def test_an_entry_without_an_example_fails_with_advice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "registry"),
-    [("generators", GENERATORS), ("criteria", CRITERIA), ("projections", PROJECTIONS)],
+    ("family", "registry"), [("generators", GENERATORS), ("criteria", CRITERIA), ("projections", PROJECTIONS)]
 )
 def test_no_example_is_left_over(family: str, registry: Mapping[str, object]) -> None:
     assert set(EXAMPLES[family]) <= set(registry)
@@ -541,12 +540,7 @@ def test_a_score_says_what_was_released(name: str, number: int) -> None:
     stage = Stage(name, number)
     found = stage.score(WORLD.private(ROWS, stage.judged.per_score()), stage.prepare())
     judged = stage.judged
-    assert (found.name, found.kind, found.threshold, found.epsilon) == (
-        judged.name,
-        name,
-        judged.threshold,
-        judged.epsilon,
-    )
+    assert (found.name, found.kind, found.threshold, found.epsilon) == (judged.name, name, judged.threshold, judged.epsilon)
     assert type(found.value) is float
     assert found.mechanism
     assert found.passed is bool(math.isfinite(found.value) and found.value <= judged.threshold)

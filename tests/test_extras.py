@@ -72,8 +72,7 @@ def test_a_steward_simulates_releases_and_verifies_without_pandas(tmp_path: Path
 @pytest.mark.parametrize("shown", [each for each in Shipped if each not in BIRTHS])
 def test_a_longer_demonstration_says_what_it_needs_before_it_makes_a_folder(tmp_path: Path, shown: Shipped) -> None:
     with pytest.raises(
-        InputError,
-        match=rf"expected the library pandas for the simulated files of demo --release {shown}, .*extra \"frames\"",
+        InputError, match=rf"expected the library pandas for the simulated files of demo --release {shown}, .*extra \"frames\""
     ):
         demo(tmp_path / "out", shown)
     assert not (tmp_path / "out").exists()

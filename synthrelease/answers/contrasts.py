@@ -79,12 +79,7 @@ def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
 
 
 def _term(
-    name: str,
-    unit: str,
-    first: Average,
-    second: Average,
-    level: float,
-    scale: Callable[[float], float] | None = None,
+    name: str, unit: str, first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> Term:
     """Return a difference, or, on a scale of logarithms, a ratio."""
     back = float if scale is None else math.exp

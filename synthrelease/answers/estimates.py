@@ -381,11 +381,7 @@ class _Year:
 
 
 def trend(
-    releases: Sequence[PublishedRelease | str | Path],
-    question: str,
-    *,
-    confidence: float = 0.95,
-    together: bool = False,
+    releases: Sequence[PublishedRelease | str | Path], question: str, *, confidence: float = 0.95, together: bool = False
 ) -> Estimate:
     """Return a share, mean or median in several releases, each change with an interval, and the level of all years.
 

@@ -373,12 +373,7 @@ def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ())
         except InputError as error:
             refused = str(error)
         answers.append(
-            ModelAnswerPart(
-                question=model.question,
-                kind=kind,
-                terms=[_term_part(term) for term in terms],
-                refused=refused,
-            )
+            ModelAnswerPart(question=model.question, kind=kind, terms=[_term_part(term) for term in terms], refused=refused)
         )
     return answers
 

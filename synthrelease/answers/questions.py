@@ -399,10 +399,7 @@ def parse_question(text: str, release: AskedOf) -> Question:
 
 def _named(words: QuestionWords) -> set[str]:
     """Return everything in a question that may be a column."""
-    return {
-        *words.columns,
-        *(match[0].partition(".")[0] for text in words.conditions for match in NAME_OR_TEXT.finditer(text)),
-    }
+    return {*words.columns, *(match[0].partition(".")[0] for text in words.conditions for match in NAME_OR_TEXT.finditer(text))}
 
 
 def _in_slot(words: QuestionWords, names: set[str], slot: int) -> QuestionWords:

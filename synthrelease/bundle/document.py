@@ -35,11 +35,7 @@ from synthrelease.published.charges import (
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.document import FORMAT, FlavourPart, ReleaseDocument
 from synthrelease.published.measurements import FORMAT as MEASUREMENTS_FORMAT
-from synthrelease.published.measurements import (
-    MeasuredSumPart,
-    MeasuredTablePart,
-    MeasurementsPart,
-)
+from synthrelease.published.measurements import MeasuredSumPart, MeasuredTablePart, MeasurementsPart
 from synthrelease.published.names import packages
 from synthrelease.resources import VERSION, commit
 from synthrelease.settings.tables import RANDOM, BundleTable
@@ -178,9 +174,7 @@ _PACKAGES = ("numpy", "scipy", "networkx", "joblib", "pydantic", "pyarrow")
 
 
 def release_document(
-    release: Release,
-    files: dict[str, str],
-    made_of_rows: Mapping[str, Part] = MappingProxyType({}),
+    release: Release, files: dict[str, str], made_of_rows: Mapping[str, Part] = MappingProxyType({})
 ) -> ReleaseDocument:
     """Return everything in release.json. `files` are the data files of the bundle with their sha256, `made_of_rows` the
     parts that options made of the released rows.

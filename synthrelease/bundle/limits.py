@@ -89,14 +89,7 @@ def laplace_interval(
 
 
 def one_noise_interval(
-    value: float,
-    noise: OneNoise,
-    *,
-    sensitivity: float,
-    rows: int,
-    best: float,
-    worst: float | None,
-    level: Fraction = LEVEL,
+    value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
     """Return an interval that holds the exact figure in at least `level` of all releases, of a figure that shares its noise.
 

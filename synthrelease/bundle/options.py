@@ -324,13 +324,7 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
     """Return the part for a preview, with equal weights."""
     equal = Weights(
-        of_cells=np.ones(1),
-        smallest=1.0,
-        largest=1.0,
-        design_effect=1.0,
-        cycles=1,
-        deviation=value.tolerance,
-        joined=(),
+        of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()
     )
     return CalibrationPart.of(value.on(rows.transformation), rows.columns, equal)
 

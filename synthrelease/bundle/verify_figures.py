@@ -394,10 +394,7 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
     same = (interval.how, interval.level) == (computed.how, computed.level) and (interval.high is None) == (
         computed.high is None
     )
-    if interval.how not in (
-        "noise",
-        "noise and selection",
-    ):  # sums, in which machines do not differ
+    if interval.how not in ("noise", "noise and selection"):  # sums, in which machines do not differ
         return same and (interval.low, interval.high) == (computed.low, computed.high)
     return same and _near(interval.low, computed.low) and _near(interval.high or 0, computed.high or 0)
 

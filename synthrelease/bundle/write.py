@@ -28,13 +28,7 @@ from synthrelease.bundle.ask import ask_files
 from synthrelease.bundle.card.page import OfAllLanguages, markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_entries
 from synthrelease.bundle.dataset import Dataset
-from synthrelease.bundle.document import (
-    column_parts,
-    measurements_bytes,
-    own_version,
-    release_document,
-    selection_part,
-)
+from synthrelease.bundle.document import column_parts, measurements_bytes, own_version, release_document, selection_part
 from synthrelease.bundle.estimates import estimates_files, with_errors, with_estimates
 from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes

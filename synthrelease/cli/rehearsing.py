@@ -51,11 +51,7 @@ def compare(request: ComparisonRequest) -> None:
 
 
 def _print_comparison(comparison: MethodComparison) -> None:
-    from synthrelease.studio.rehearsal.compare import (
-        comparison_rows,
-        comparison_words,
-        configuration_words,
-    )
+    from synthrelease.studio.rehearsal.compare import comparison_rows, comparison_words, configuration_words
 
     screen.print(f"{configuration_words(comparison)}. Public data: nothing here protects anybody.")
     headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(comparison.spec.criteria) + 1)))

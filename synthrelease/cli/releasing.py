@@ -54,12 +54,7 @@ if TYPE_CHECKING:
 LedgerFile = Annotated[Path, Option(metavar="FILE", positional=True)]
 
 
-def open_new(
-    file: LedgerFile,
-    dataset: Annotated[str, Option()],
-    limit: Epsilon,
-    delta_limit: Delta = "0",
-) -> None:
+def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon, delta_limit: Delta = "0") -> None:
     """Open the ledger of a private dataset, once.
 
     Parameters
@@ -650,9 +645,6 @@ DEMONSTRATIONS = {
         delta_limit="1e-8",
         minutes=0.2,
         planned=PEOPLE,
-        questions=(
-            "share employment == 'unemployed' by region",
-            "share age >= 65 where municipality == 'Municipality 00187'",
-        ),
+        questions=("share employment == 'unemployed' by region", "share age >= 65 where municipality == 'Municipality 00187'"),
     ),
 }

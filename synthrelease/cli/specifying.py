@@ -373,7 +373,7 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
     if columns:
         screen.print(
             f"Nothing is measured of {listing(layout.columns[column] for column in sorted(columns))}: the released rows draw "
-            "its bins with equal probability. Name the column in `tables`, or leave it out.",
+            "its bins with equal probability. Name the column in `tables`, or leave it out."
         )
 
 

@@ -218,7 +218,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         alone = epsilon_of(spec.generation_budget, spec.budget.delta) if spec.budget.delta else None
         screen.print(
             f"generation = {decimal_text(spec.generation_budget)} is a rho, since some generators are zero-concentrated "
-            "(docs/accounting.md)" + (f"; by itself it costs epsilon {float(alone):.4g}." if alone is not None else "."),
+            "(docs/accounting.md)" + (f"; by itself it costs epsilon {float(alone):.4g}." if alone is not None else ".")
         )
     if total.delta:
         screen.print(

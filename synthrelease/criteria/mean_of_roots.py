@@ -16,17 +16,7 @@ import numpy as np
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import (
-    LostPair,
-    Offender,
-    PublicCounts,
-    PublicFacts,
-    Query,
-    figure,
-    grouped,
-    in_words,
-    words,
-)
+from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query, figure, grouped, in_words, words
 from synthrelease.criteria.groupings import groupings, present, smallest_group
 from synthrelease.criteria.groups import check_range, middle
 from synthrelease.criteria.members import plain_and_place

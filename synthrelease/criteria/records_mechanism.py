@@ -278,11 +278,7 @@ def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.nda
 
 
 def difference_of_mean_errors(
-    counts: Counts,
-    columns: RegressionColumns,
-    lines: tuple[LinearModel, LinearModel],
-    allowed: tuple[float, float],
-    rows: int,
+    counts: Counts, columns: RegressionColumns, lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float], rows: int
 ) -> float:
     """Return |the sum of the differences of the absolute errors of the table's rows by two lines| over a public number of
     rows.

@@ -263,14 +263,7 @@ class _Groups:
         counts = table.counts[pattern.donors[order]]
         size = np.bincount(of_donors[order], weights=counts, minlength=int(ranks.max()) + 1).astype(np.int64)
         below = np.cumsum(size) - size
-        return cls(
-            group=group,
-            rows=size[group],
-            donors=pattern.donors[order],
-            ends=np.cumsum(counts),
-            below=below,
-            size=size,
-        )
+        return cls(group=group, rows=size[group], donors=pattern.donors[order], ends=np.cumsum(counts), below=below, size=size)
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Return (n,) a donor cell for each of these places among the recipients, in proportion to its rows."""

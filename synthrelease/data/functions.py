@@ -8,19 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.data.rules import (
-    HOLDS,
-    IS_MISSING,
-    Comparison,
-    Count,
-    Domain,
-    Gap,
-    Rule,
-    Said,
-    columns_of,
-    plain_rule,
-    said,
-)
+from synthrelease.data.rules import HOLDS, IS_MISSING, Comparison, Count, Domain, Gap, Rule, Said, columns_of, plain_rule, said
 from synthrelease.data.schema import PublishedColumn
 
 MOST_CELLS = 10**7

@@ -150,8 +150,7 @@ class Plausibility:
                 order = np.argsort(into, kind="stable")
                 bins, starts = np.unique(into[order], return_index=True)
                 merged = np.zeros(
-                    (*allowed.shape[:axis], transformation.layout.sizes[column], *allowed.shape[axis + 1 :]),
-                    dtype=bool,
+                    (*allowed.shape[:axis], transformation.layout.sizes[column], *allowed.shape[axis + 1 :]), dtype=bool
                 )
                 merged[(slice(None),) * axis + (bins,)] = np.logical_or.reduceat(allowed.take(order, axis), starts, axis)
                 allowed = merged

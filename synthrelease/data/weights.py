@@ -349,11 +349,7 @@ def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarra
 
 
 def _with_enough_rows(
-    margin: Margin,
-    bins: dict[str, np.ndarray],
-    counts: np.ndarray,
-    calibration: Calibration,
-    limits: tuple[float, float],
+    margin: Margin, bins: dict[str, np.ndarray], counts: np.ndarray, calibration: Calibration, limits: tuple[float, float]
 ) -> Margin:
     """Return the margin with neighbouring groups joined until every cell has rows enough, and can reach its total within the
     limits.

@@ -101,11 +101,7 @@ class Fit:
 
 
 def check_fit(
-    path: str | Path | Source,
-    schema: Schema,
-    policy: InputTable,
-    raw: Plausibility,
-    unit: UnitTable = ROWS_ALONE,
+    path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Fit:
     """Read a private file as a release does, and keep nothing of it.
 

@@ -70,12 +70,7 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
 
 
 def noisy_gradient(
-    critic: Network,
-    counts: Counts,
-    clip: float,
-    rho: Fraction,
-    entropy: SystemEntropy,
-    row_weights: Wanted | None = None,
+    critic: Network, counts: Counts, clip: float, rho: Fraction, entropy: SystemEntropy, row_weights: Wanted | None = None
 ) -> Weights:
     """Return the gradient of the critic's score, summed over all rows of a table, each weighted, then clipped, with noise.
 

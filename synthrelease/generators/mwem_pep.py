@@ -70,12 +70,7 @@ class CountingQueries(Generator):
             )
 
     def _fit(
-        self,
-        private: PrivateCounts,
-        charge: Charge,
-        background: Background,
-        kind: type[PrivateTables],
-        budget: Fraction,
+        self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction
     ) -> DenseModel:
         """Choose and measure the worst query, and correct the model, again and again, each at an equal part of the budget."""
         from synthrelease.generators.counting_queries_mechanism import answered

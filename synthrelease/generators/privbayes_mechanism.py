@@ -80,12 +80,7 @@ def score_sensitivity(n: int) -> int:
 
 
 def _choose_structure(
-    marginals: Lattice,
-    n: int,
-    parent_sets: ParentSets,
-    epsilon: Fraction,
-    selector: str,
-    entropy: SystemEntropy = SYSTEM,
+    marginals: Lattice, n: int, parent_sets: ParentSets, epsilon: Fraction, selector: str, entropy: SystemEntropy = SYSTEM
 ) -> list[tuple[tuple[int, ...], int]]:
     """Return (parents, column) pairs in sampling order.
 

@@ -265,10 +265,7 @@ def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator
     return table.with_counts(counts)
 
 
-PROJECTIONS: Mapping[str, type[Projection]] = {
-    "minimum_count": MinimumCount,
-    "frequent_combinations": FrequentCombinations,
-}
+PROJECTIONS: Mapping[str, type[Projection]] = {"minimum_count": MinimumCount, "frequent_combinations": FrequentCombinations}
 """By the kind that a table of the configuration names."""
 
 

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from synthrelease.published.folder import PublishedRelease, load
 else:
     __getattr__ = at_first_use(
-        __name__,
-        {"columns": ("RulePart",), "charges": ("DomainPart",), "folder": ("load", "PublishedRelease")},
+        __name__, {"columns": ("RulePart",), "charges": ("DomainPart",), "folder": ("load", "PublishedRelease")}
     )
 
 __all__ = ["DomainPart", "PublishedRelease", "RulePart", "load"]

@@ -308,11 +308,7 @@ class CriterionPart(Part):
         from synthrelease.criteria import published_criterion
 
         return published_criterion(
-            self.kind,
-            name=self.name,
-            threshold=self.threshold,
-            epsilon=self.epsilon_exact,
-            parameters=self.parameters,
+            self.kind, name=self.name, threshold=self.threshold, epsilon=self.epsilon_exact, parameters=self.parameters
         )
 
     @classmethod

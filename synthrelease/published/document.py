@@ -23,11 +23,7 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AliasChoices,
-    Field,
-    ValidationError,
-)
+from pydantic import AliasChoices, Field, ValidationError
 
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected

@@ -365,11 +365,7 @@ def load(folder: str | Path) -> PublishedRelease:
     columns = tuple(part.published() for part in document.columns)
     codes, weights = _rows(folder, document)
     return release_of(
-        document,
-        codes,
-        folder=folder,
-        measurements=_measurements(folder / NAME, document, columns),
-        weights=weights,
+        document, codes, folder=folder, measurements=_measurements(folder / NAME, document, columns), weights=weights
     )
 
 

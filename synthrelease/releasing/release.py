@@ -76,12 +76,7 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
 
 
 def split_register(
-    ledger: Path,
-    config: Path,
-    data: Source,
-    key: Path | None = None,
-    expect_head: str | None = None,
-    trust: Sequence[str] = (),
+    ledger: Path, config: Path, data: Source, key: Path | None = None, expect_head: str | None = None, trust: Sequence[str] = ()
 ) -> tuple[Statement, Path]:
     """Make a new key and note the split in the ledger. The assignment is then fixed: piece = keyed hash of the record number.
 
@@ -279,10 +274,7 @@ def release(
 
 
 def read_private(
-    spec: ReleaseSpec,
-    data: str | Path | Source,
-    public: Collection[str] = (),
-    piece: PieceOfRegister | None = None,
+    spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), piece: PieceOfRegister | None = None
 ) -> PrivateCounts:
     """Return the table that a release works with: read once, its number of rows made public, with the charges before the loop.
 

@@ -284,10 +284,7 @@ def scout(
         check_cap_fits(opened.statement(), cap)
         charged(opened.reserve(charge, purpose_of(f"{scouting.title} (scout)"), run))
         with protected():
-            return after_the_charge(
-                lambda: _written(scouting, data, out, place),
-                lambda error: f"{error} {OPENED}",
-            )
+            return after_the_charge(lambda: _written(scouting, data, out, place), lambda error: f"{error} {OPENED}")
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:

@@ -82,13 +82,7 @@ def main() -> None:
             for criterion, share in zip(spec.criteria, passed.mean(axis=0), strict=True)
         }
         rows.append(
-            {
-                "configuration": label(configuration),
-                "pass": found.share,
-                "low": found.low,
-                "high": found.high,
-                "fails": failing,
-            }
+            {"configuration": label(configuration), "pass": found.share, "low": found.low, "high": found.high, "fails": failing}
         )
     if options.json:
         print(json.dumps(rows, indent=2))

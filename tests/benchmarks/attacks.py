@@ -35,9 +35,7 @@ FAMILIES = {
         ),
         "limit = 25": "limit = 25\ndelta = 1e-9",
     },
-    "adaptive_pure": {
-        'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "adaptive_pure"',
-    },
+    "adaptive_pure": {'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "adaptive_pure"'},
 }
 
 

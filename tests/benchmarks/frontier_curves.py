@@ -98,13 +98,7 @@ def populations(data: Path) -> dict[str, Counts]:
     fifth = np.random.default_rng(_SPLIT).multivariate_hypergeometric(table.counts, table.total // 5, method="marginals")
     rest = _with(table, table.counts - fifth)
     public = reweighted(_with(table, fifth), truth.schema, PUBLIC_TABLES["earlier_year"])
-    return {
-        "nvss": table,
-        "other": thinned(table, truth),
-        "nvss_80": rest,
-        "other_80": thinned(rest, truth),
-        "fifth": public,
-    }
+    return {"nvss": table, "other": thinned(table, truth), "nvss_80": rest, "other_80": thinned(rest, truth), "fifth": public}
 
 
 def thinned(table: Counts, truth: ReleaseSpec) -> Counts:

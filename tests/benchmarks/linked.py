@@ -152,10 +152,7 @@ def main() -> None:
     print(line("the other real half", figures(rest, linked, half)))
     print(line("persons shuffled between households", figures(shuffled(half, linked, generator), linked, half)), flush=True)
     transformation = spec.space[0].transformation
-    background = Background(
-        plausibility=spec.synthetic.merge(transformation),
-        ordered=transformation.ordered,
-    )
+    background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
     for family, epsilon in product(options.families, options.epsilon):
         one = GENERATORS[family].model_validate({})
         charge, lines, seconds, broken = charge_of(one, epsilon), [], [], 0

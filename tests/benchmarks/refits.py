@@ -189,10 +189,7 @@ class Refits:
                 ("estimate, the file", ((term.binned_low, term.binned_high), (term.low, term.high)), exact),
                 (
                     "estimate, population",
-                    (
-                        (term.population_binned_low, term.population_binned_high),
-                        (term.population_low, term.population_high),
-                    ),
+                    ((term.population_binned_low, term.population_binned_high), (term.population_low, term.population_high)),
                     whole,
                 ),
             ):

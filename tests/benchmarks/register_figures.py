@@ -90,11 +90,7 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
     ]
     made = Counts.of(layout, [place[column] for place, column in zip(places, released.codes.T, strict=True)])
     public, register, made = (_of_file(spec, each) for each in (public.merge(layout, transformation.maps), register, made))
-    against = {
-        "the release": made,
-        "real against real": public,
-        "independent columns": independent_columns(register, random),
-    }
+    against = {"the release": made, "real against real": public, "independent columns": independent_columns(register, random)}
     found = {what: distances(table, register, np.random.default_rng(SEED)) for what, table in against.items()}
     ours, real, alone = (pairs for _, pairs, _ in found.values())
     of_register, of_release, names = lattice(register), lattice(made), register.layout.columns

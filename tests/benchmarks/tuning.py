@@ -77,10 +77,7 @@ def draw(curves: dict[str, list[tuple[float, float, float, float]]], path: Path)
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 2, figsize=(8.2, 3.2), layout="constrained")
-    labels = {
-        "pi": "probability that W is the value (parity)",
-        "sigma": "standard deviation of W in bins (mother's age)",
-    }
+    labels = {"pi": "probability that W is the value (parity)", "sigma": "standard deviation of W in bins (mother's age)"}
     for axis, (name, points) in zip(axes, curves.items(), strict=True):
         x, error, _, right = zip(*points, strict=True)
         axis.plot(x, np.array(error) * 1e4, "o-", color="#1f5fa8", label="error of shares (left, in 1/10,000)")

@@ -75,10 +75,7 @@ def test_every_quantile_lies_between_two_released_ones() -> None:
             assert low <= quantile(table, share) <= high
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [({"column": "c"}, "column"), ({"column": "b", "by": ["c"]}, "by")],
-)
+@pytest.mark.parametrize(("fields", "field"), [({"column": "c"}, "column"), ({"column": "b", "by": ["c"]}, "by")])
 def test_columns_that_are_not_there_are_mistakes(fields: dict[str, object], field: str) -> None:
     judged = criterion("kolmogorov_distance", **fields)
     assert [mistake.field for mistake in judged.mistakes(WORLD.setting(judged), {})] == [field]

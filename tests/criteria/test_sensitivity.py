@@ -37,13 +37,7 @@ from tests.helpers.small import World
 
 TWO_BY_TWO = World({"a": 1, "b": 1})
 TWO_BY_THREE = World({"a": 1, "b": 2})
-GUESS = Prior(
-    intercept=0.5,
-    coefficients=np.array([0.7]),
-    centres=np.array([0.4]),
-    spreads=np.array([0.5]),
-    uncertainty=0.3,
-)
+GUESS = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4]), spreads=np.array([0.5]), uncertainty=0.3)
 SWEEPS = list(sweeps())
 KINDS = [kind for kind in CRITERIA if OF_KINDS.get(kind, ())]
 OF_NUMBERS = [kind for kind in KINDS if about_numbers(kind)]

@@ -53,12 +53,7 @@ def test_a_bin_of_whole_numbers_is_read(text: str, lower: float, upper: float, n
 
 @pytest.mark.parametrize(
     ("text", "lower", "upper", "number"),
-    [
-        ("<2.5", -INF, 2.5, 2.5),
-        (">=-0.5", -0.5, INF, -0.5),
-        ("0 to 20", 0, 20, 10),
-        ("-1.5 to 0.5", -1.5, 0.5, -0.5),
-    ],
+    [("<2.5", -INF, 2.5, 2.5), (">=-0.5", -0.5, INF, -0.5), ("0 to 20", 0, 20, 10), ("-1.5 to 0.5", -1.5, 0.5, -0.5)],
 )
 def test_a_bin_of_real_numbers_is_read(text: str, lower: float, upper: float, number: float) -> None:
     assert real(text) == (IntervalBin(label=text, lower=lower, upper=upper, number=number),)

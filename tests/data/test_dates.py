@@ -86,11 +86,7 @@ def test_a_format_that_leaves_no_date_is_refused(text: str, message: str) -> Non
 
 @pytest.mark.parametrize(
     ("text", "lacking"),
-    [
-        (ISO, []),
-        ("%b %Y", [None, "week", "day", "weekday"]),
-        ("%Y", [None, "quarter", "month", "week", "day", "weekday"]),
-    ],
+    [(ISO, []), ("%b %Y", [None, "week", "day", "weekday"]), ("%Y", [None, "quarter", "month", "week", "day", "weekday"])],
 )
 def test_what_a_format_does_not_tell(text: str, lacking: list[str | None]) -> None:
     assert [part for part in (None, *PARTS) if DateFormat(text).lacks(part)] == lacking

@@ -132,8 +132,7 @@ def test_a_rule_nested_too_deeply_is_refused_before_python_runs_out_of_stack(dep
 
 
 @given(
-    st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
-    st.one_of(st.integers(-3, 13), st.sampled_from([-0.5, 2.5, 8.5, 9.5])),
+    st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), st.one_of(st.integers(-3, 13), st.sampled_from([-0.5, 2.5, 8.5, 9.5]))
 )
 def test_a_comparison_is_refused_just_when_it_says_the_same_of_every_value(operator: str, value: float) -> None:
     text = f"age {operator} {value}"

@@ -94,12 +94,7 @@ def test_a_text_that_is_no_number_goes_where_missing_values_go(tmp_path):
     policy = InputTable(missing="bin")
     schema = schema_of(policy=policy)
     gaps = [column.atoms.missing for column in schema.columns]
-    assert read(path, schema, policy) == {
-        (3, 1, 3, 2): 1,
-        (gaps[0], 1, 3, 2): 1,
-        (3, 1, gaps[2], 2): 1,
-        (3, 1, 3, gaps[3]): 1,
-    }
+    assert read(path, schema, policy) == {(3, 1, 3, 2): 1, (gaps[0], 1, 3, 2): 1, (3, 1, gaps[2], 2): 1, (3, 1, 3, gaps[3]): 1}
 
 
 def test_check_tells_the_steward_which_columns_have_such_texts_and_a_release_does_not(tmp_path):
@@ -182,10 +177,7 @@ def test_an_error_is_had_where_it_is_asked_for(tmp_path):
     ("changes", "said"),
     [
         ({}, ""),
-        (
-            {"[input]": '[input]\nmissing = "error"'},
-            "epsilon: missing = \"error\" for 'face', 'year'. Such a value",
-        ),
+        ({"[input]": '[input]\nmissing = "error"'}, "epsilon: missing = \"error\" for 'face', 'year'. Such a value"),
         (
             {'categories = ["head", "tail"]': 'categories = ["head", "tail"]\noutside = "error"'},
             "Not covered by epsilon: outside = \"error\" for 'face'.",

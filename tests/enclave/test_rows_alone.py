@@ -51,10 +51,7 @@ DECIMALS = [*map(Decimal, ("1.5", "1.50", "1", "1.00", "97", "97.0", "9.5", "0",
 WORDS = ["x", " y", "y", "1", "1.0", "1.5", "1,5", "1.50", "97", "97,0", "19", "é", "", "True", "1990-04-01", None]
 MOMENTS = [NOON, NOON.astimezone(UTC), NOON.astimezone(WINTER), NOON.replace(tzinfo=None), None]
 ODD = [timedelta(hours=13, minutes=45), timedelta(hours=30), UUID(int=1), *map(Decimal, ("NaN", "sNaN", "-Infinity")), 10**5000]
-PYTHON = [
-    *(*WHOLE, *FLOATS, *DECIMALS, *WORDS, *MOMENTS, *ODD),
-    *(True, False, NOON.date(), NOON.time(), NOON.timetz(), b"x"),
-]
+PYTHON = [*(*WHOLE, *FLOATS, *DECIMALS, *WORDS, *MOMENTS, *ODD), *(True, False, NOON.date(), NOON.time(), NOON.timetz(), b"x")]
 
 
 def check_rows_alone(read: Read, values: Values, marks: str = ".,", places: int = 99) -> None:

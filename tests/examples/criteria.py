@@ -22,10 +22,7 @@ EXAMPLES: Mapping[str, Sequence[list[dict[str, Any]]]] = {
         [{"column": "c", "range": [1, 2], "size_margin": 0.0}],
     ),
     # Medians and other quantiles, by group and of all rows, with and without a window.
-    "conditional_median": (
-        [{"column": "c", "by": ["a", "b"]}],
-        [{"column": "c", "within": 1, "quantiles": [0.25, 0.9]}],
-    ),
+    "conditional_median": ([{"column": "c", "by": ["a", "b"]}], [{"column": "c", "within": 1, "quantiles": [0.25, 0.9]}]),
     # Shares of one bin and of several, by group and of all rows.
     "difference_in_proportions": (
         [{"column": "c", "bins": ["0", "3"], "by": ["a", "b"]}],
@@ -42,10 +39,7 @@ EXAMPLES: Mapping[str, Sequence[list[dict[str, Any]]]] = {
         [{"exact": ["a", "b", "c"], "within_one_bin": [], "at_most": 0}],
     ),
     # Distributions by group and of all rows; the last group may lack values.
-    "kolmogorov_distance": (
-        [{"column": "c", "by": ["a", "b"]}],
-        [{"column": "b"}],
-    ),
+    "kolmogorov_distance": ([{"column": "c", "by": ["a", "b"]}], [{"column": "b"}]),
     # A yes of one bin and of several; few records determine no fit, so the bound takes four.
     "logistic_regression": ([{"target": "c", "positive": ["2", "3"], "features": ["a", "b"], "representation": _SINGLE}],),
     # All tables, and named ones.

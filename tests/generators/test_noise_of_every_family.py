@@ -38,10 +38,7 @@ from tests.examples import COLUMNS, examples
 
 WORLD = World(COLUMNS)
 LAST = WORLD.layout.n_cells - 1
-NEIGHBOURS = {
-    "two corners": ((0,) * 21 + (LAST,) * 20, (0,) * 20 + (LAST,) * 21),
-    "one record": ((0,), (LAST,)),
-}
+NEIGHBOURS = {"two corners": ((0,) * 21 + (LAST,) * 20, (0,) * 20 + (LAST,) * 21), "one record": ((0,), (LAST,))}
 """Tables whose records are in two opposite cells: one that moves to the other changes its bin in every column."""
 ENOUGH = 0.55
 """Of the claim: what twice as much of is surely seen to be above it."""

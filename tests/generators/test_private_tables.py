@@ -38,11 +38,7 @@ def asked(columns: tuple[int, ...], expected: Sequence[int], weight: int = 1, ha
     return CompetingTable(columns=columns, expected=np.array(expected).reshape(shape), weight=weight, handicap=handicap)
 
 
-QUESTIONS = [
-    asked((0,), [1, 0], 1, 2),
-    asked((1,), [0, 1, 1], 3),
-    asked((0, 1), [0, 0, 1, 1, 0, 0], 2, 1),
-]
+QUESTIONS = [asked((0,), [1, 0], 1, 2), asked((1,), [0, 1, 1], 3), asked((0, 1), [0, 0, 1, 1, 0, 0], 2, 1)]
 
 
 class Scores(Gaussian):

@@ -192,8 +192,7 @@ def test_columns_that_are_independent_stay_independent_row_by_row(monkeypatch: p
     layout = layout_of(2, 2)
     half = np.array([0.5, 0.5])
     network = BayesianNetwork(
-        layout=layout,
-        families=(Family(column=0, parents=(), conditional=half), Family(column=1, parents=(), conditional=half)),
+        layout=layout, families=(Family(column=0, parents=(), conditional=half), Family(column=1, parents=(), conditional=half))
     )
     agreeing = sum(network.sample(1, np.random.default_rng(seed)).codes[0] in (0, 3) for seed in range(2000))
     assert abs(agreeing - 1000) < 5 * np.sqrt(500)

@@ -204,10 +204,7 @@ def test_the_model_is_the_minimum_that_a_general_optimiser_finds(weight: float) 
     table = NoisyMarginal(columns=(1,), values=np.array([260, 190, 55]), cost=Fraction(1, 2), cells=np.ones(3, dtype=int))
     sums = tuple(
         NoisySum(text="", columns=columns, scores=scores, value=value, epsilon=Fraction(1, 4), sensitivity=10)
-        for columns, scores, value in (
-            ((0, 1), np.array([[0, 5, 10], [10, 5, 0]]), 3300),
-            ((0,), np.array([0, 10]), 2100),
-        )
+        for columns, scores, value in (((0, 1), np.array([[0, 5, 10], [10, 5, 0]]), 3300), ((0,), np.array([0, 10]), 2100))
     )
     measured = NoisyMarginals(layout=layout, n=n, tables=(table,), sums=sums)
     free = Plausibility(layout=layout, masks=())

@@ -8,13 +8,7 @@ import numpy as np
 
 from synthrelease.studio.baselines.base import CauchyNoise
 from synthrelease.studio.baselines.imputation import STEPS, Answer, Neighbours
-from synthrelease.studio.baselines.weighting import (
-    PostStrata,
-    Respondents,
-    choice_law,
-    score_sensitivity,
-    selection_epsilon,
-)
+from synthrelease.studio.baselines.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
 
 
 def weighted_count(

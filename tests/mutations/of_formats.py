@@ -43,11 +43,7 @@ OF_FORMATS = (
         old="(np.searchsorted(ends, first) == np.searchsorted(ends, last)).all()",
         new="True",
         also=(
-            (
-                "enclave.csv:PlainReader.columns",
-                "table.num_rows != data.count(b'\\n') + (not data.endswith(b'\\n'))",
-                "False",
-            ),
+            ("enclave.csv:PlainReader.columns", "table.num_rows != data.count(b'\\n') + (not data.endswith(b'\\n'))", "False"),
         ),
         tests=(PLAIN,),
     ),

@@ -356,9 +356,7 @@ def test_uniform_integers_are_exact(bound: int, monkeypatch: pytest.MonkeyPatch)
     tried = [word for word in (0, bound - 1, bound, multiple - 1, multiple, 2**64 - 1) if word < 2**64]
     words, again = iter([*tried, *range(100)]), iter(range(100))
     monkeypatch.setattr(
-        randomness.secrets,
-        "token_bytes",
-        lambda size: b"".join(next(words).to_bytes(8, "little") for _ in range(size // 8)),
+        randomness.secrets, "token_bytes", lambda size: b"".join(next(words).to_bytes(8, "little") for _ in range(size // 8))
     )
     found = SystemEntropy().picks(np.full(len(tried), bound, dtype=np.int64)).tolist()
     assert found == [(word if word < multiple else next(again)) % bound for word in tried]

@@ -113,11 +113,7 @@ def other_number() -> Iterator[Pair]:
             yield one, (*one[:place], (NUMBERS[3], value), *one[place + 1 :]), {one[place][0], NUMBERS[3]}
 
 
-RELEASES = [
-    ((1, 2), (2, 4)),
-    ((1, 2), (1, 2), (3, 2)),
-    ((None, 2), (1, 4), (2, 2)),
-]
+RELEASES = [((1, 2), (2, 4)), ((1, 2), (1, 2), (3, 2)), ((None, 2), (1, 4), (2, 2))]
 
 
 def spent(releases: Releases) -> Spent:

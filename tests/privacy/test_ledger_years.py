@@ -35,12 +35,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def spend(
-    ledger: Ledger,
-    year: int,
-    epsilon: str,
-    again: bool = False,
-    plan: Horizon = PLAN,
-    named: tuple[PaidYear, ...] = (),
+    ledger: Ledger, year: int, epsilon: str, again: bool = False, plan: Horizon = PLAN, named: tuple[PaidYear, ...] = ()
 ) -> Fraction:
     asked = YearOfSeries(horizon=plan, year=year, again=again, named=named)
     return ledger.reserve(mechanism("a release", Fraction(epsilon), "of a test"), "a run", ChargedRun(year=asked)).epsilon
@@ -201,8 +196,7 @@ def test_a_plan_that_ends_otherwise_is_another_plan(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["year 2022", "year 2019 again again", "year 02019", "years", Notes(horizon=PLAN).text, "year 2019 piece 1", "year"],
+    "text", ["year 2022", "year 2019 again again", "year 02019", "years", Notes(horizon=PLAN).text, "year 2019 piece 1", "year"]
 )
 def test_what_only_a_forger_writes_of_years_is_refused_although_the_hashes_are_right(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):

@@ -21,11 +21,7 @@ pytestmark = pytest.mark.slow
 SPECS = ROOT / "tests" / "helpers" / "specs"
 BAD = Path(__file__).parent / "bad_specs"
 CONFIGURATIONS = [*(ROOT / "configs").rglob("*.toml"), SPECS / "labour_force.toml", BAD / "base" / "release.toml"]
-ACCEPTANCES = [
-    *(ROOT / "acceptance").glob("*.toml"),
-    SPECS / "labour_force_acceptance.toml",
-    BAD / "base" / "acceptance.toml",
-]
+ACCEPTANCES = [*(ROOT / "acceptance").glob("*.toml"), SPECS / "labour_force_acceptance.toml", BAD / "base" / "acceptance.toml"]
 OF_SHAPE = [
     "bins_empty",
     "column_kind_unknown",

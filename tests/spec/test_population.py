@@ -59,8 +59,7 @@ def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, docu
 
 
 @pytest.mark.parametrize(
-    "update",
-    [{"epsilon_exact": "1"}, {"size": 40100}, {"sampled": 400}, {"size": 400}, {"delta_exact": "1/1000000"}],
+    "update", [{"epsilon_exact": "1"}, {"size": 40100}, {"sampled": 400}, {"size": 400}, {"delta_exact": "1/1000000"}]
 )
 def test_a_forged_sentence_is_found(update: dict[str, Any], document: ReleaseDocument) -> None:
     part = document.population

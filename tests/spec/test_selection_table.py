@@ -252,10 +252,7 @@ def test_a_gaussian_release_is_verified_and_what_is_understated_is_found(rounds:
     assert any("'selection': its parts give" in problem for problem in problems)  # the Renyi conversion gives more
 
 
-@pytest.mark.parametrize(
-    "family",
-    ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"')],
-)
+@pytest.mark.parametrize("family", ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"')])
 def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -269,10 +269,7 @@ class Alone:
 
 
 def verify_alone(
-    files: Files,
-    public_key: Path | None = None,
-    commitment: Commitment | None = None,
-    earlier: Sequence[Earlier] = (),
+    files: Files, public_key: Path | None = None, commitment: Commitment | None = None, earlier: Sequence[Earlier] = ()
 ) -> Alone:
     """Check the files of a bundle against each other, as far as that takes no other part of the program.
 

@@ -203,11 +203,7 @@ def run_audit(
     every_loss = (*loss_cases(), *faulty_losses()) if "losses" in parts else ()
     losses = [case for case in every_loss if scope.has_generator(case.generator) and scope.named(str(case))]
 
-    result = AuditResult(
-        sensitivities=tuple(sensitivities),
-        laws=tuple(laws),
-        losses=tuple(audit_losses(losses, progress)),
-    )
+    result = AuditResult(sensitivities=tuple(sensitivities), laws=tuple(laws), losses=tuple(audit_losses(losses, progress)))
     if result == AuditResult():
         raise InputError(
             f"--only {scope.text}: expected a part of the name of a case or an enumeration, found none that has it."

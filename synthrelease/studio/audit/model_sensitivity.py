@@ -29,13 +29,7 @@ from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighb
 from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, Coding, World, resized_pairs
 
-PRIOR = Prior(
-    intercept=0.5,
-    coefficients=np.array([0.7]),
-    centres=np.array([0.4]),
-    spreads=np.array([0.5]),
-    uncertainty=0.3,
-)
+PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4]), spreads=np.array([0.5]), uncertainty=0.3)
 """A guess that is wrong enough to matter."""
 
 

@@ -123,14 +123,7 @@ class Households:
     lacking: tuple[str, ...] = ()
 
     def sweep(
-        self,
-        kind: str,
-        name: str,
-        of: str,
-        settings: Mapping[str, object],
-        *,
-        tight: bool = True,
-        attained: int = 1,
+        self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True, attained: int = 1
     ) -> Sweep:
         """Return a `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
         slots = range(1, self.most + 1)

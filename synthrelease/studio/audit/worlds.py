@@ -14,17 +14,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.criteria.functional import LinearModel
-from synthrelease.studio.audit.sweep import (
-    FLAT,
-    HALVES,
-    SMALL,
-    TALL,
-    WIDE,
-    Households,
-    Sweep,
-    criterion,
-    sweep,
-)
+from synthrelease.studio.audit.sweep import FLAT, HALVES, SMALL, TALL, WIDE, Households, Sweep, criterion, sweep
 
 ENUMERATED: Mapping[str, Sequence[str]] = {
     "adaptive": ("adaptive",),

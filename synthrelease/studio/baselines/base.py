@@ -61,12 +61,7 @@ class ConditionalTable:
 
     @classmethod
     def of(
-        cls,
-        x: np.ndarray,
-        size: int,
-        predictors: Sequence[np.ndarray],
-        sizes: Sequence[int],
-        least: int = LEAST_ROWS,
+        cls, x: np.ndarray, size: int, predictors: Sequence[np.ndarray], sizes: Sequence[int], least: int = LEAST_ROWS
     ) -> ConditionalTable:
         """Count.
 

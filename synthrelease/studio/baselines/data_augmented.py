@@ -185,10 +185,7 @@ class _ColumnStep:
             least=least_rows(sizes[column]),
         )
         rules = [
-            (
-                tuple(z for z in mask.columns if z != column),
-                np.moveaxis(mask.forbidden, mask.columns.index(column), -1),
-            )
+            (tuple(z for z in mask.columns if z != column), np.moveaxis(mask.forbidden, mask.columns.index(column), -1))
             for mask in (method.plausibility.masks if method.plausibility else ())
             if column in mask.columns and not unknown & set(mask.columns)
         ]

@@ -69,12 +69,7 @@ def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, gen
 
 
 def _by_table(
-    bins: np.ndarray,
-    size: int,
-    rows: Sequence[np.ndarray],
-    sizes: Sequence[int],
-    earlier: Sequence[int],
-    prior: float = PRIOR,
+    bins: np.ndarray, size: int, rows: Sequence[np.ndarray], sizes: Sequence[int], earlier: Sequence[int], prior: float = PRIOR
 ) -> Draw:
     earlier, smallest = tuple(earlier[:MOST_PREDICTORS]), least_rows(size, prior)
     shares = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier], least=smallest)
@@ -96,10 +91,7 @@ class Sequential(Baseline):
             for key, prior in ((1, PRIOR), (6, 0.0))
         )
         leaf = "each value is that of a random record, as in a leaf of a tree"
-        return [
-            _made("sequential tables", smoothed, file, ()),
-            _made("sequential tables, no prior", plain, file, (leaf,)),
-        ]
+        return [_made("sequential tables", smoothed, file, ()), _made("sequential tables, no prior", plain, file, (leaf,))]
 
 
 def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...]) -> MadeTables:

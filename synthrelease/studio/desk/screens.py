@@ -151,10 +151,7 @@ def unfinished(
             "Columns, models or criteria were changed since the rehearsal.": rehearsed is not None and not rehearsed.stands,
             "The rehearsal is not complete.": rehearsed is not None and not rehearsed.document.get("complete"),
         },
-        "signoff": {
-            "The data card has gaps.": spec.unstated,
-            "Two names are missing.": len(spec.card.signed_by) < 2,
-        },
+        "signoff": {"The data card has gaps.": spec.unstated, "Two names are missing.": len(spec.card.signed_by) < 2},
     }
     return {screen: [sentence for sentence, is_open in sentences.items() if is_open] for screen, sentences in missing.items()}
 

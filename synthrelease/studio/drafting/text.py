@@ -372,8 +372,7 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         unit=unit_text(subject.unit, subject.left_out),
         columns=columns,
         settings_of=lambda column, of_member=False: settings_text(
-            column_settings(name, column, of_member=of_member),
-            {**_REMARKS, "missing": f"{column.missing_rows} public rows"},
+            column_settings(name, column, of_member=of_member), {**_REMARKS, "missing": f"{column.missing_rows} public rows"}
         ),
         left_out=_left_out(subject.left_out),
         design=design_settings(columns, subject.left_out),

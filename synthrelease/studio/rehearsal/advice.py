@@ -116,11 +116,7 @@ def criterion_advice(
 
 
 def _one_criterion(
-    criterion: Criterion,
-    index: int,
-    attempts: Sequence[AttemptResult],
-    level: float,
-    noise: OneNoise | None,
+    criterion: Criterion, index: int, attempts: Sequence[AttemptResult], level: float, noise: OneNoise | None
 ) -> CriterionAdvice:
     known_figures = [figure for result in attempts if (figure := result.figures[index]) is not None]
     fails = 1 - float(np.mean([result.passed[index] for result in attempts])) if attempts else 0.0
@@ -603,11 +599,7 @@ def first_offer(
 
 
 def propose(
-    spec: ReleaseSpec,
-    shortlist: Sequence[int],
-    first: Mapping[Fraction, Offer],
-    wish: Wish,
-    tried: Tried,
+    spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], wish: Wish, tried: Tried
 ) -> Proposal | None:
     """Return the advice, from the first offers by generation budget; further attempts of the shortlist are run through `tried`.
 

@@ -533,13 +533,7 @@ class Try:
 
 
 @one_thread
-def run_tries(
-    spec: ReleaseSpec,
-    populations: Populations,
-    seed: int,
-    population: int,
-    numbers: Sequence[int],
-) -> list[Try]:
+def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: Sequence[int]) -> list[Try]:
     """Rounds of a specification on one population. Public data only.
 
     Noise hangs on seed, population and number alone, and the draws of `SeededEntropy` are the same up to their scale: two

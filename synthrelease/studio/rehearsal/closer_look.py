@@ -388,11 +388,7 @@ class ThresholdProblem:
 
 
 def verdicts(
-    criterion: Criterion,
-    joint_test: JointTest | None,
-    sensitivity: float | None,
-    yardstick: Yardstick,
-    noiseless: float,
+    criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None, yardstick: Yardstick, noiseless: float
 ) -> tuple[ThresholdProblem, ...]:
     """Return what is wrong with the threshold of a criterion, as far as public rows show it.
 

@@ -100,11 +100,7 @@ def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
     """
     names, marginals = table.layout.columns, with_pairs(table)
     pairs = [
-        Pair.of(
-            (names[a], names[b]),
-            valued(marginals.get((a, b)), names[a] in missing, names[b] in missing),
-            table.total,
-        )
+        Pair.of((names[a], names[b]), valued(marginals.get((a, b)), names[a] in missing, names[b] in missing), table.total)
         for a, b in combinations(range(len(names)), 2)
     ]
     return sorted(pairs, key=lambda pair: -pair.distance)
@@ -305,12 +301,7 @@ class _Search:
     """The tables chosen so far, each with the knowledge about the public table."""
 
     def __init__(
-        self,
-        table: Counts,
-        plausibility: Plausibility,
-        purse: Purse,
-        first: Sequence[Columns],
-        progress: Callable[[str], None],
+        self, table: Counts, plausibility: Plausibility, purse: Purse, first: Sequence[Columns], progress: Callable[[str], None]
     ):
         self.table, self.plausibility, self.purse, self.first, self.progress = table, plausibility, purse, first, progress
         self.sizes = table.layout.sizes

@@ -353,9 +353,7 @@ class _Course:
             proposal=proposal,
             # half of the shortlist tells something about a private fit; no number does where nothing is fitted once
             outlook=outlook(
-                shortlisted,
-                spec.selection_rule.law,
-                max(1, (len(shortlist) + 1) // 2) if shares_luck(spec) else sys.maxsize,
+                shortlisted, spec.selection_rule.law, max(1, (len(shortlist) + 1) // 2) if shares_luck(spec) else sys.maxsize
             ),
             comparison=self.comparison,
             copies=copies,

@@ -75,11 +75,7 @@ def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, corr
 
 
 def risk_report(
-    public: PublicTable,
-    copies: Sequence[Counts],
-    *,
-    quasi_identifiers: Sequence[str],
-    least_others: int = LEAST_OTHERS,
+    public: PublicTable, copies: Sequence[Counts], *, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS
 ) -> dict[str, float]:
     """Return the non-private risk figures of M synthetic copies of one public table of n persons, by name.
 

@@ -610,12 +610,7 @@ def _published(
         raise Unexpected("a row for every combination", f"none for {_words(absent[0])}{further}", place="rows")
     figures = np.array([rows[combination] for combination in product(*given_bands)]).reshape(*sizes, -1)
     return PublishedFigures(
-        path=path,
-        of=table.of,
-        given=table.given,
-        given_bands=tuple(given_bands),
-        bands=bands,
-        figures=figures,
+        path=path, of=table.of, given=table.given, given_bands=tuple(given_bands), bands=bands, figures=figures
     )
 
 
@@ -734,14 +729,7 @@ def load_facts(path: Path) -> CheckedFacts:
     if problems:
         raise SpecError(problems)
     tables = {column: tuple(table for table in published if table.of == column) for column in model.columns}
-    return CheckedFacts(
-        file=name,
-        tolerance=model.tolerance,
-        columns=model.columns,
-        skips=skips,
-        units=units,
-        tables=tables,
-    )
+    return CheckedFacts(file=name, tolerance=model.tolerance, columns=model.columns, skips=skips, units=units, tables=tables)
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:

@@ -235,16 +235,8 @@ EDITS = {
     "a rule of one's own": (("charges", "parts", 1, "rule"), "mine", "expected a known rule, found 'mine'"),
     "another n": (("n_rows",), 399, "data.csv: expected 399 rows, found 400"),
     "other bins": (("schema", 1, "bins", 0, "below"), 4, "its edges do not fit its label, or its number is not in it"),
-    "another label": (
-        ("schema", 1, "bins", 0, "label"),
-        "1-3",
-        "its edges do not fit its label, or its number is not in it",
-    ),
-    "a category that is not in the table": (
-        ("schema", 0, "bins", 0, "label"),
-        "edge",
-        "('edge', 'tail') in line 2",
-    ),
+    "another label": (("schema", 1, "bins", 0, "label"), "1-3", "its edges do not fit its label, or its number is not in it"),
+    "a category that is not in the table": (("schema", 0, "bins", 0, "label"), "edge", "('edge', 'tail') in line 2"),
     "a rule that the rows break": (("rules", 0, "never"), "face == 'tail' and year > 4", "rows break the plausibility rules"),
     "a rule about no column": (("rules", 0, "never"), "age > 4", "expected a column"),
     "a higher minimum count": (("configuration", "projection", "minimum_count"), 99, "projection: expected one of those in"),

@@ -61,11 +61,7 @@ def test_both_libraries_follow_the_laws(library: str) -> None:
     pytest.importorskip(library, reason="needs the extra audit")
     laws = compare_laws(library, draws=500)
     assert [law.name for law in laws if not law.agrees] == []
-    assert {law.name.split(",")[0] for law in laws} == {
-        "discrete Laplace noise",
-        "exponential mechanism",
-        "permute and flip",
-    }
+    assert {law.name.split(",")[0] for law in laws} == {"discrete Laplace noise", "exponential mechanism", "permute and flip"}
 
 
 @pytest.mark.parametrize(("scale", "seen"), [(2, False), (3, True), (10, True)])

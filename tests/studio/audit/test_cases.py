@@ -120,11 +120,7 @@ FAST = (
     "a register in two pieces, a record of piece 1",
     "a rare output beside one that changes the other way, stop probability 1/50",
 )
-SLOW = (
-    "coefficients, fit once, 2 x 3, epsilon 1",
-    "release: marginals, a record turns",
-    "release: a line fitted once",
-)
+SLOW = ("coefficients, fit once, 2 x 3, epsilon 1", "release: marginals, a record turns", "release: a line fitted once")
 
 
 @pytest.mark.slow

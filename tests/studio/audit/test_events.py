@@ -153,10 +153,7 @@ def test_a_claim_that_is_not_a_number_is_exceeded() -> None:
 
 def test_hours_are_shared_out_in_proportion() -> None:
     """Two cases of the same cost: the one that asks for three times the draws gets three times as many."""
-    cases = [
-        case(Noise(1), Noise(2), draws=100),
-        case(Noise(3), Noise(4), draws=300),
-    ]
+    cases = [case(Noise(1), Noise(2), draws=100), case(Noise(3), Noise(4), draws=300)]
     found = audit_cases(cases, effort=Effort(hours=1e-4))
     draws = [finding.directions[0].more.draws for finding in found]
     assert draws[1] == pytest.approx(3 * draws[0], abs=3)

@@ -19,15 +19,7 @@ from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing import selection
 from synthrelease.releasing.selection import select_by
 from synthrelease.studio.audit import selection_law
-from synthrelease.studio.audit.selection_law import (
-    HIDDEN,
-    FinitePairs,
-    LawCheck,
-    allowed,
-    check_laws,
-    hidden_law,
-    loop_law,
-)
+from synthrelease.studio.audit.selection_law import HIDDEN, FinitePairs, LawCheck, allowed, check_laws, hidden_law, loop_law
 from tests.helpers.rounds import Numbered, in_this_order, never_ends_if_slow
 
 REJECTED = "rejected"

@@ -159,9 +159,7 @@ def test_a_bound_that_is_claimed_tight_must_be_attained() -> None:
 def test_a_sensitivity_that_depends_on_the_private_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     right = randomness.laplace_figure
     monkeypatch.setattr(
-        asking,
-        "laplace_figure",
-        lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity + value, **more),
+        asking, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity + value, **more)
     )
     with pytest.raises(ValueError, match="one public sensitivity for all private tables"):
         enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 2)

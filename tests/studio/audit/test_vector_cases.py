@@ -9,15 +9,7 @@ import pytest
 
 from synthrelease.privacy.noise import SystemEntropy
 from tests.whole.drawn import noise as biased_sampler
-from tests.whole.drawn.noise import (
-    LENGTHS,
-    MOST_CALLS,
-    SCALES,
-    laplace_vector_case,
-    numbers,
-    scale_case,
-    vector_cases,
-)
+from tests.whole.drawn.noise import LENGTHS, MOST_CALLS, SCALES, laplace_vector_case, numbers, scale_case, vector_cases
 from tests.whole.drawn.running import Effort, audit_cases
 
 SURE = 1 - 1e-7

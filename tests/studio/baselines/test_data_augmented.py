@@ -16,11 +16,7 @@ from synthrelease.studio.baselines.base import PRIOR, MatrixMask, OrderedMask
 from synthrelease.studio.baselines.data_augmented import DataAugmented
 from tests.helpers.small import layout_of
 
-TABLE = Counts.of(
-    layout_of(2, 2),
-    [np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])],
-    np.array([27, 13, 8, 24]),
-)
+TABLE = Counts.of(layout_of(2, 2), [np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])], np.array([27, 13, 8, 24]))
 """x by z; each z has at least 20 records."""
 
 KEEP_80 = MatrixMask(np.array([[0.8, 0.3], [0.2, 0.7]]))

@@ -12,13 +12,7 @@ import pytest
 
 from synthrelease.studio.baselines.base import CauchyNoise
 from synthrelease.studio.baselines.imputation import Answer
-from synthrelease.studio.baselines.weighting import (
-    PostStrata,
-    Respondents,
-    choice_law,
-    score_sensitivity,
-    selection_epsilon,
-)
+from synthrelease.studio.baselines.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
 from tests.helpers.running_example import SAMPLES, STRATA, of_counts
 from tests.helpers.weighted_counts import choose, weighted_count
 from tests.studio.baselines.test_cauchy_noise import exact_loss
@@ -70,10 +64,7 @@ def test_the_choice_of_the_example() -> None:
     assert selection_epsilon(100, 5e-5, "replace one") == pytest.approx(0.01)
     assert selection_epsilon(100, 5e-5, "add or remove") == pytest.approx(0.005)
     shown = {sample: [f"{p:.3f}" for p in laws(0.01, sample)[0]] for sample in SAMPLES}
-    assert shown == {
-        "A": ["0.063", "0.627", "0.052", "0.155", "0.104"],
-        "B": ["0.130", "0.118", "0.107", "0.430", "0.215"],
-    }
+    assert shown == {"A": ["0.063", "0.627", "0.052", "0.155", "0.104"], "B": ["0.130", "0.118", "0.107", "0.430", "0.215"]}
     assert [f"{p:.4f}" for p in laws(0.01, "A")[1]] == ["0.0629", "0.6273", "0.0515", "0.1547", "0.1037"]
     assert [NAMES[int(laws(0.1, sample)[0].argmax())] for sample in SAMPLES] == ["minors", "minors-adults"]
     assert laws(0.1, "A")[0].max() > 0.999

@@ -11,16 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.helpers.sampled_births import (
-    QUESTIONS,
-    UNDER_25,
-    births,
-    by_calibration,
-    by_known_total,
-    by_rate,
-    by_thesis,
-    sample,
-)
+from tests.helpers.sampled_births import QUESTIONS, UNDER_25, births, by_calibration, by_known_total, by_rate, by_thesis, sample
 
 EVERYBODY, _, YOUNG = QUESTIONS
 RUNS = 24

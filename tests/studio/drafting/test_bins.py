@@ -68,11 +68,7 @@ def test_debts_lie_below_a_limit_at_zero() -> None:
 
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.integers(-400, 4000), min_size=2, max_size=60, unique=True),
-    st.integers(0, 2**32 - 1),
-    st.booleans(),
-)
+@given(st.lists(st.integers(-400, 4000), min_size=2, max_size=60, unique=True), st.integers(0, 2**32 - 1), st.booleans())
 def test_limits_are_round_and_no_bin_is_nearly_empty(numbers: list[int], seed: int, whole: bool) -> None:
     values = np.sort(np.array(numbers, dtype=float)) / (1 if whole else 8)
     counts = np.random.default_rng(seed).integers(1, 1000, len(values))

@@ -244,10 +244,7 @@ totals = { Births = 5, Memory = 3, Surgery = 2 }
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [
-        (TABLES, 'tables = "ward"', "without a term"),
-        (QUERY, CALIBRATION + QUERY, "calibration.margins[0].columns[0] names it"),
-    ],
+    [(TABLES, 'tables = "ward"', "without a term"), (QUERY, CALIBRATION + QUERY, "calibration.margins[0].columns[0] names it")],
 )
 def test_what_needs_a_decision_is_said_and_nothing_is_written(config: Path, old: str, new: str, said: str) -> None:
     assert old in CONFIGURATION

@@ -209,12 +209,7 @@ def begun(path: Path, key: str) -> Ground:
     columns, left_out, dated = drafted_columns(file, {}, key, AS_KEY)
     unit = UnitAnswer.of(key, file.columns).ordered(file, dated)
     subject = Subject(
-        name="visits",
-        file=file,
-        columns=tuple(columns),
-        left_out=tuple(left_out),
-        voice=Voice(lambda doing: None),
-        unit=unit,
+        name="visits", file=file, columns=tuple(columns), left_out=tuple(left_out), voice=Voice(lambda doing: None), unit=unit
     )
     return ground_of(subject)
 

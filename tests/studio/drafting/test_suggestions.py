@@ -108,9 +108,7 @@ def test_what_a_statistician_would_forbid_is_among_them(found: tuple[list[Sugges
     assert max(of_pair) <= MOST_OF_A_PAIR
 
 
-def test_sure_rules_are_active_and_the_others_stand_as_comments(
-    found: tuple[list[Suggestion], pd.DataFrame, Path],
-) -> None:
+def test_sure_rules_are_active_and_the_others_stand_as_comments(found: tuple[list[Suggestion], pd.DataFrame, Path]) -> None:
     suggestions, _, configuration = found
     assert any(rule.active for rule in suggestions)
     assert all(rule.expected >= SURE * N for rule in suggestions if rule.active)

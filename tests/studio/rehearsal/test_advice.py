@@ -77,12 +77,7 @@ def test_the_advice_on_a_criterion_by_hand() -> None:
     The median sensitivity 0.1 has the noise scale 0.2: deviation 0.2 sqrt(2), and a gap of 20% of 2 = 0.4 = two scales is
     crossed with exp(-2)/2.
     """
-    shortlisted = [
-        attempt(1.0),
-        attempt(1.5),
-        attempt(2.5, (False, True), sensitivity=0.2),
-        attempt(None, (False, False)),
-    ]
+    shortlisted = [attempt(1.0), attempt(1.5), attempt(2.5, (False, True), sensitivity=0.2), attempt(None, (False, False))]
     advice, face = criterion_advice((ERROR, COUNT), shortlisted, 0.05)
     assert (advice.name, advice.epsilon, advice.threshold) == ("error", Fraction(1, 2), 2.0)
     assert advice.figure == 1.5

@@ -20,15 +20,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.advice import Outlook, outlook
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Trials
-from synthrelease.studio.rehearsal.closer_look import (
-    CANDIDATES,
-    CloserLook,
-    Yardstick,
-    closer_look,
-    merged,
-    replaced,
-    verdicts,
-)
+from synthrelease.studio.rehearsal.closer_look import CANDIDATES, CloserLook, Yardstick, closer_look, merged, replaced, verdicts
 from tests.helpers.tiny import MEASURED as SHARED
 from tests.helpers.tiny import write_config, write_data
 

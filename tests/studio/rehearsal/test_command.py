@@ -78,24 +78,10 @@ def test_a_rehearsal_writes_a_report_and_a_shortlist_that_a_release_can_draw_fro
     command, found, result = whole
     assert result.returncode == 0
     assert result.stderr.startswith("reading the public file ...\npilot: 0 of ")  # a line now and then, without a terminal
-    assert {path.name for path in found.iterdir()} == {
-        "attempts.sqlite",
-        "rehearsal.json",
-        "report.html",
-        "shortlist.toml",
-    }
+    assert {path.name for path in found.iterdir()} == {"attempts.sqlite", "rehearsal.json", "report.html", "shortlist.toml"}
     private = tmp_path / "private.csv"  # not the file of the rehearsal, which a release refuses
     private.write_text(Path(command[3]).read_text() + "head,1\n")
-    released = run(
-        "release",
-        command[1],
-        "--data",
-        private,
-        "--out",
-        tmp_path / "out",
-        "--shortlist",
-        found / "shortlist.toml",
-    )
+    released = run("release", command[1], "--data", private, "--out", tmp_path / "out", "--shortlist", found / "shortlist.toml")
     assert released.returncode == 0
     assert report(found)["complete"]
     assert sum(entry["shortlisted"] for entry in report(found)["configurations"]) == 3

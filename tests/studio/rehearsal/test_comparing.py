@@ -88,8 +88,7 @@ def test_a_share_of_a_threshold_is_never_met_by_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [("a.txt", "ends in .json"), ("no/a.json", "expected an existing folder"), ("is.json", "found one")],
+    ("name", "message"), [("a.txt", "ends in .json"), ("no/a.json", "expected an existing folder"), ("is.json", "found one")]
 )
 def test_a_file_that_cannot_be_written_is_found_before_the_work(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "is.json").touch()
@@ -128,10 +127,7 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--method", "independant"],
-            "--method: expected names among .* found 'independant'. Did you mean 'independent'",
-        ),
+        (["--method", "independant"], "--method: expected names among .* found 'independant'. Did you mean 'independent'"),
         (["--swap-rate", "2"], "--swap-rate: expected a number above 0 and below 1"),
         (["--out", "x.txt"], "expected a file that ends in .json"),
     ],

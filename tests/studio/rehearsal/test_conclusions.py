@@ -45,10 +45,7 @@ def _mean(rows, among) -> float | None:
 
 ASKED = [
     ({"query": "year > 4"}, lambda rows, n: _share(rows, lambda f, y: y >= 2, lambda f, y: True) * n),
-    (
-        {"query": "year > 4", "given": "face == 'head'"},
-        lambda rows, n: _share(rows, lambda f, y: y >= 2, lambda f, y: f == 0),
-    ),
+    ({"query": "year > 4", "given": "face == 'head'"}, lambda rows, n: _share(rows, lambda f, y: y >= 2, lambda f, y: f == 0)),
     ({"mean": "year"}, lambda rows, n: _mean(rows, lambda f, y: True)),
     ({"mean": "year", "query": "face == 'tail'"}, lambda rows, n: _mean(rows, lambda f, y: f == 1)),
     (

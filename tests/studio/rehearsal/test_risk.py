@@ -33,10 +33,7 @@ def public(rows: Sequence[Sequence[int]]) -> PublicTable:
 
 
 PERSONS = [(0, 0, 0), (0, 0, 1), (1, 0, 1), (2, 1, 0)]
-COPIES = [
-    [(0, 0, 0), (1, 0, 1), (1, 1, 0), (2, 1, 1)],
-    [(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 1), (3, 1, 0)],
-]
+COPIES = [[(0, 0, 0), (1, 0, 1), (1, 1, 0), (2, 1, 1)], [(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 1), (3, 1, 0)]]
 """By hand, with age and sex known. First copy: s = 1, 1, 1, 1 for the four persons; the matches agree in `ill` for the first
 and third, a = 1, 0, 1, 0. Second copy: s = 2, 2, 2, 0 and a = 2, 0, 1, 0.
 
@@ -96,23 +93,14 @@ def intruder(persons: np.ndarray, copies: Sequence[np.ndarray], known: Sequence[
 
 
 @pytest.mark.slow
-@given(
-    ROWS,
-    st.lists(ROWS, min_size=1, max_size=3),
-    st.permutations(["age", "sex", "ill"]),
-    st.integers(1, 3),
-)
+@given(ROWS, st.lists(ROWS, min_size=1, max_size=3), st.permutations(["age", "sex", "ill"]), st.integers(1, 3))
 @settings(max_examples=150, deadline=None)
 def test_look_ups_by_cells_are_those_of_an_intruder_with_rows(persons, copies, order, size: int) -> None:
     known = order[:size]
     original, tables = public(persons), [table(rows) for rows in copies]
     report = risk_report(original, tables, quasi_identifiers=known)
     index = WORLD.layout.index
-    expected = intruder(
-        original.counts.expand(),
-        [one.expand() for one in tables],
-        [index(name) for name in known],
-    )
+    expected = intruder(original.counts.expand(), [one.expand() for one in tables], [index(name) for name in known])
     assert {name: report[name] for name in expected} == pytest.approx(expected, nan_ok=True)
 
 

@@ -399,13 +399,7 @@ def report(copies: Sequence[Counts]) -> dict[str, float]:
 
 def test_the_original_as_its_own_copy_is_perfect() -> None:
     assert report([]) == pytest.approx(
-        {
-            "pmse": 0,
-            "pmse_ratio": 0,
-            "mean_interval_overlap": 1,
-            "mean_standardised_difference": 0,
-        },
-        abs=1e-9,
+        {"pmse": 0, "pmse_ratio": 0, "mean_interval_overlap": 1, "mean_standardised_difference": 0}, abs=1e-9
     )
 
 

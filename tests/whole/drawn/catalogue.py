@@ -29,36 +29,10 @@ from tests.whole.drawn.noise import (
     noise_cases,
     vector_cases,
 )
-from tests.whole.drawn.pieces import (
-    by_value_case,
-    faulty_register_cases,
-    piece_cases,
-    register_cases,
-    same_piece_case,
-)
-from tests.whole.drawn.pipelines import (
-    ANSWERED_BY,
-    FAULTY_DRAWS,
-    LEFT_OUT,
-    left_out,
-    pipeline_case,
-    pipeline_cases,
-    pipelines,
-)
-from tests.whole.drawn.running import (
-    CONFIDENCE,
-    Progress,
-    count,
-    prepare,
-    running,
-)
-from tests.whole.drawn.selection import (
-    FiniteRound,
-    chosen_law_case,
-    first_to_finish_case,
-    parallel_cases,
-    selection_cases,
-)
+from tests.whole.drawn.pieces import by_value_case, faulty_register_cases, piece_cases, register_cases, same_piece_case
+from tests.whole.drawn.pipelines import ANSWERED_BY, FAULTY_DRAWS, LEFT_OUT, left_out, pipeline_case, pipeline_cases, pipelines
+from tests.whole.drawn.running import CONFIDENCE, Progress, count, prepare, running
+from tests.whole.drawn.selection import FiniteRound, chosen_law_case, first_to_finish_case, parallel_cases, selection_cases
 
 # Mechanisms with a known fault, claimed to be right: the audit must find each of them, in every run.
 #
@@ -272,12 +246,7 @@ def unit_faults() -> Iterator[Case]:
 
 
 def measure_power(
-    case: Case,
-    n_cases: int,
-    *,
-    repeats: int = REPEATS,
-    jobs: int = 1,
-    progress: Progress = lambda phase, done, total: None,
+    case: Case, n_cases: int, *, repeats: int = REPEATS, jobs: int = 1, progress: Progress = lambda phase, done, total: None
 ) -> Power:
     """Audit one faulty case again and again, with the error of one case among `n_cases`."""
     error = (1 - CONFIDENCE) / (2 * n_cases)

@@ -32,8 +32,7 @@ def _count(table: PrivateCounts, piece: int, cell: int) -> int:
     """The rows of a cell with noise for a sensitivity of 1, at the charge of a piece (0 or 1)."""
     charge, epsilon, paid = _CHARGES[piece], _EPSILONS[piece], table.with_plan([_CHARGES[piece]])
     noisy = paid.spend(
-        charge,
-        lambda counts: discrete_laplace(counts.dense()[cell:][:1], sensitivity=1, epsilon=epsilon, entropy=paid.entropy),
+        charge, lambda counts: discrete_laplace(counts.dense()[cell:][:1], sensitivity=1, epsilon=epsilon, entropy=paid.entropy)
     )
     return int(noisy[0])
 

@@ -108,11 +108,7 @@ def _threshold(random: Random, kind: str) -> float:
 
 
 def _settings(
-    random: Random,
-    kind: str,
-    columns: Sequence[Column],
-    numeric: Sequence[Column],
-    alternatives: Mapping[str, Sequence[str]],
+    random: Random, kind: str, columns: Sequence[Column], numeric: Sequence[Column], alternatives: Mapping[str, Sequence[str]]
 ) -> list[str]:
     names = names_of(columns)
     if kind in _TABLES:

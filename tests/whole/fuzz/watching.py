@@ -121,12 +121,7 @@ def _spending(world: World, spend: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _choose(
-    choose: Callable[..., int],
-    scores: Sequence[int],
-    *,
-    entropy: SystemEntropy = randomness.SYSTEM,
-    apart: int = 1,
-    **law: Any,
+    choose: Callable[..., int], scores: Sequence[int], *, entropy: SystemEntropy = randomness.SYSTEM, apart: int = 1, **law: Any
 ) -> int:
     if not isinstance(entropy, World):
         return choose(scores, entropy=entropy, **law)
@@ -191,11 +186,7 @@ def _noise_of_library(noise: Callable[..., Any], self: Randomness, sigma: float,
 
 
 def _subset(
-    world: World,
-    draw: Callable[..., Counts],
-    table: Counts,
-    size: int,
-    entropy: SystemEntropy = randomness.SYSTEM,
+    world: World, draw: Callable[..., Counts], table: Counts, size: int, entropy: SystemEntropy = randomness.SYSTEM
 ) -> Counts:
     if world.first is None:
         found = draw(table, size, SeededEntropy(world.seed, 1))

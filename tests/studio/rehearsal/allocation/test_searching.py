@@ -13,12 +13,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal import allocation as parts_module
 from synthrelease.studio.rehearsal import allocation as search
-from synthrelease.studio.rehearsal.allocation import (
-    Divisible,
-    Populations,
-    Search,
-    allocation_words,
-)
+from synthrelease.studio.rehearsal.allocation import Divisible, Populations, Search, allocation_words
 from tests.helpers.tiny import write_config
 from tests.studio.rehearsal.allocation.conftest import CHANGES, at_once
 
