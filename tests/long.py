@@ -18,6 +18,12 @@ LONG = {
     "generators/test_adaptive.py::test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share": (
         "the same in the same file, of answers that are the worst for it"
     ),
+    "generators/test_adaptive.py::test_more_columns_than_an_array_has_axes_lose_no_budget[Adaptive-200-budget2]": (
+        "the same with 65 columns"
+    ),
+    "spec/test_plugins.py::test_a_generator_and_a_criterion_of_one_name_are_both_tried": (
+        "in the same file: the example passes the check under its own names"
+    ),
     "generators/test_libraries.py::test_the_global_generator_of_numpy_decides_nothing": (
         "tests/privacy/test_randomness.py, of all that draws"
     ),

@@ -513,7 +513,8 @@ def test_proportional_fitting_meets_the_conditions_of_the_minimum(seed: int, n: 
 
 
 @pytest.mark.parametrize(
-    ("family", "columns", "budget"), [(AdaptivePure, 65, Fraction(1, 10**5)), (Adaptive, 200, Fraction(1, 10**5))]
+    ("family", "columns", "budget"),
+    [(AdaptivePure, 65, Fraction(1, 10**5)), (Adaptive, 65, Fraction(1, 10**5)), (Adaptive, 200, Fraction(1, 10**5))],
 )
 def test_more_columns_than_an_array_has_axes_lose_no_budget(
     family: type[AdaptiveGenerator], columns: int, budget: Fraction
