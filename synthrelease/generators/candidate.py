@@ -79,7 +79,7 @@ class KeptModels:
 FAR = 0.1
 """Of the rows: how far the share of a bin may be from that of its own tables, beyond their noise."""
 RISK = 1e-6
-"""That noise alone is beyond its limit, for each count."""
+"""The probability that the noise of a count is beyond its limit, for each count."""
 
 
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:

@@ -371,7 +371,12 @@ class ReleaseDocument(Part):
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the declared reasons, and whether a column of the specification has design weights."""
+        """Return what the release declares that makes its rows no simple random sample.
+
+        Parameters
+        ----------
+        design_weights : whether a column of the specification has design weights.
+        """
         reasons: dict[NotSample, bool] = {
             "design weights": design_weights,
             "calibration to totals": self.weighted and self.calibration is not None and bool(self.calibration.margins),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +22,7 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, closest, cut, listing
 from synthrelease.privacy.charges import GENERATION, Charge, decimal_text
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.published.base import OnDisk
+from synthrelease.published.base import Content, OnDisk
 from synthrelease.published.charges import DomainPart
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument, read_leniently
@@ -496,11 +497,14 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
     raise InputError(f"{path}: {problem}.")
 
 
-def _on_disk(path: Path) -> OnDisk:
-    """Return a file of rows. Raises InputError where there is none."""
+def _on_disk(path: Path) -> Content:
+    """Return a file of rows, without the byte order mark of an editor on Windows. Raises InputError where there is none."""
     problem = "no such file"
     try:
-        return OnDisk.of(path)
+        file = OnDisk.of(path)
+        with path.open("rb") as opened:
+            marked = opened.read(len(BOM_UTF8)) == BOM_UTF8
+        return path.read_bytes().removeprefix(BOM_UTF8) if marked else file
     except FileNotFoundError:
         pass
     except OSError as error:

@@ -55,7 +55,7 @@ class PrivatePieces:
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
-        """Return both on the bins of a transformation, behind the same meters."""
+        """Return both pieces with the bins of a transformation; their meters stay the same."""
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:

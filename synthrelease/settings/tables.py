@@ -335,7 +335,7 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the column most exposed by the rows, and the whole row: the two a card has room for."""
+        """Return the outcome for the column that was guessed best, and the one for whole rows, for the card."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 

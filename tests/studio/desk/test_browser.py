@@ -89,8 +89,8 @@ def _go(window: Browser, name: str) -> None:
 
 def _answer(window: Browser) -> None:
     """Say that each row is another person, where nobody has said it."""
-    if window.count("//button[.='Each row is another person']"):
-        window.click("//button[.='Each row is another person']")
+    if window.count("//button[.='Each row is a different person']"):
+        window.click("//button[.='Each row is a different person']")
     window.wait_for("//ul[@class='promise']")
 
 
