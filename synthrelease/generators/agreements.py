@@ -8,10 +8,12 @@ that changes in m of d columns moves m of the c and m (d - m) of the a, each by 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -39,13 +41,22 @@ class AgreeingPairs:
     pairs: tuple[Columns, ...]
 
     @cached_property
+    def pairs_of_columns(self) -> Counter[int]:
+        """Return the number of pairs of each column that is in one."""
+        return Counter(chain.from_iterable(self.pairs))
+
+    @property
     def columns(self) -> Columns:
         """Return all columns of the pairs, whose second bins are counted."""
-        return tuple(sorted({column for pair in self.pairs for column in pair}))
+        return tuple(sorted(self.pairs_of_columns))
+
+    @cached_property
+    def _tables(self) -> frozenset[Columns]:
+        return frozenset([*self.pairs, *((column,) for column in self.columns)])
 
     def holds(self, columns: Columns) -> bool:
         """Return whether the measured numbers determine a table of these columns."""
-        return columns in self.pairs or (len(columns) == 1 and columns[0] in self.columns)
+        return columns in self._tables
 
     def price(self, ratio: int) -> int:
         """Return the most that a replaced record costs, where a count that moves costs `ratio` and an agreement costs 1.
@@ -53,7 +64,7 @@ class AgreeingPairs:
         Of d columns m change. An agreement moves where one of its two columns changes and the other does not: there are at most
         m (d - m) such pairs, at most as many as there are pairs, and at most as many as stand beside the m columns with most.
         """
-        beside = sorted((sum(column in pair for pair in self.pairs) for column in self.columns), reverse=True)
+        beside = sorted(self.pairs_of_columns.values(), reverse=True)
         d = len(beside)
         return max(ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m])) for m in range(1, d + 1))
 
@@ -197,7 +208,8 @@ class AgreementTerms:
     """
 
     def __init__(self, tree: JunctionTree, measured: NoisyAgreements):
-        held = np.array([any(set(pair) <= set(clique) for clique in tree.cliques) for pair in measured.pairs], dtype=bool)
+        inside = {pair for clique in tree.cliques for pair in combinations(sorted(clique), 2)}
+        held = np.array([pair in inside for pair in measured.pairs], dtype=bool)
         terms = [*((column,) for column in measured.columns), *(measured.pairs[place] for place in np.flatnonzero(held))]
         self.target = np.concatenate([measured.counts, measured.agreements[held]]).astype(float)
         self.variance = measured.variances[np.append(np.ones(len(measured.columns), dtype=bool), held)]

@@ -195,9 +195,9 @@ class MarginalsGenerator(MeasuringGenerator):
         """
         tables = [columns for term in self.terms for columns in term.sets(layout)]
         every = list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
-        agreeing = self.agreeing(layout)
-        if agreeing.pairs and largest_clique(layout.sizes, every, DENSE_LIMIT) > DENSE_LIMIT:
-            return [columns for columns in every if columns not in agreeing.pairs]
+        set_of_pairs = set(self.agreeing(layout).pairs)
+        if set_of_pairs and largest_clique(layout.sizes, every, DENSE_LIMIT) > DENSE_LIMIT:
+            return [columns for columns in every if columns not in set_of_pairs]
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
@@ -246,11 +246,11 @@ class MarginalsGenerator(MeasuringGenerator):
 
     def ties(self, layout: Layout) -> Ties:
         """Return its tables and sums; a public table associates the columns in a clique of the model, measured or not."""
-        shares, structure = self.shares(layout), self.structure(layout)
+        shares, structure = self.shares(layout), dict.fromkeys(self.structure(layout))
         return Ties(
             measured=tuple(columns for columns in structure if shares.get(columns)),
             sums=tuple(scored.columns(layout) for scored in self.scored_sums),
-            chosen=tuple(pair for pair in self.agreeing(layout).pairs if pair not in set(structure)),
+            chosen=tuple(pair for pair in self.agreeing(layout).pairs if pair not in structure),
             public=() if self.prior is None else tuple(structure),
         )
 
