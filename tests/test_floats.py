@@ -16,10 +16,9 @@ from pydantic import ValidationError
 
 from synthrelease.criteria.base import Criterion, Fitted, Regression
 from synthrelease.criteria.facts import Score
-from synthrelease.criteria.functional import Design, LinearModel, Prior, least_squares
+from synthrelease.criteria.functional import Design, LinearModel, Prior, PriorGuess, least_squares
 from synthrelease.criteria.records import Interval
 from synthrelease.criteria.records_mechanism import absolute_errors, moments, real_moments, records_of_cells
-from synthrelease.criteria.regressions import PriorGuess
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts

@@ -32,72 +32,6 @@ if TYPE_CHECKING:
     from synthrelease.privacy.grids import NoisyFigure
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """The public facts that a criterion may use: schema, group bins, and the combinations that a raw row can have.
-
-    Attributes
-    ----------
-    joint_test : whether rounds are tested jointly, without figures of their own.
-    """
-
-    schema: Schema
-    groups: Mapping[str, Binning]
-    raw: Plausibility
-    transformations: tuple[Transformation, ...]
-    criteria: Mapping[str, Criterion]
-    joint_test: bool = False
-
-    @property
-    def atomic(self) -> Transformation:
-        """The atomic cells, on which the own values of rows are known."""
-        return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
-
-    @property
-    def answered(self) -> tuple[Criterion, ...]:
-        """The criteria that the shared measurements answer."""
-        return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
-
-    def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the sums that each answered criterion needs on the bins of a transformation; no table has a part in them."""
-        facts = self.facts(transformation)
-        return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
-
-    def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return the public facts about a table on these bins, the same as a released one has."""
-        grouped = {
-            column.name: _groups(binning, self.groups.get(column.name))
-            for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
-        }
-        return PublicFacts(
-            n=0 if counts is None else counts.total,
-            columns=tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings)),
-            groups={name: groups for name, groups in grouped.items() if groups},
-            criteria=self.criteria,
-            counts=counts,
-            linked=self.schema.linked,
-        )
-
-    def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """Return (n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
-
-        Bins of missing values are left out: a record that lacks one of the columns is in no cell.
-        """
-        chosen = dict(zip(columns, binnings, strict=True))
-        all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
-        merged = self.raw.merge(Transformation(schema=self.schema, binnings=all_binnings))
-        zeros = merged.structural_zeros([merged.layout.index(name) for name in columns])
-        return ~zeros[tuple(slice(binning.present) for binning in binnings)].ravel()
-
-
-def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return the groups that a column's released bins lie in; none where the acceptance file names none that fit."""
-    if coarser is None or not binning.refines(coarser):
-        return ()
-    into = binning.map_to(coarser)
-    return tuple(Group(label=label, inside=tuple((into == index).tolist())) for index, label in enumerate(coarser.labels))
-
-
 class Criterion(SpecTable):
     """One acceptance criterion, validated from the acceptance file.
 
@@ -326,6 +260,72 @@ class Criterion(SpecTable):
             noise_sd=noise_sd,
             passed=math.isfinite(value) and value <= self.threshold,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The public facts that a criterion may use: schema, group bins, and the combinations that a raw row can have.
+
+    Attributes
+    ----------
+    joint_test : whether rounds are tested jointly, without figures of their own.
+    """
+
+    schema: Schema
+    groups: Mapping[str, Binning]
+    raw: Plausibility
+    transformations: tuple[Transformation, ...]
+    criteria: Mapping[str, Criterion]
+    joint_test: bool = False
+
+    @property
+    def atomic(self) -> Transformation:
+        """The atomic cells, on which the own values of rows are known."""
+        return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
+
+    @property
+    def answered(self) -> tuple[Criterion, ...]:
+        """The criteria that the shared measurements answer."""
+        return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
+
+    def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
+        """Return the sums that each answered criterion needs on the bins of a transformation; no table has a part in them."""
+        facts = self.facts(transformation)
+        return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
+
+    def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
+        """Return the public facts about a table on these bins, the same as a released one has."""
+        grouped = {
+            column.name: _groups(binning, self.groups.get(column.name))
+            for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
+        }
+        return PublicFacts(
+            n=0 if counts is None else counts.total,
+            columns=tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings)),
+            groups={name: groups for name, groups in grouped.items() if groups},
+            criteria=self.criteria,
+            counts=counts,
+            linked=self.schema.linked,
+        )
+
+    def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
+        """Return (n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
+
+        Bins of missing values are left out: a record that lacks one of the columns is in no cell.
+        """
+        chosen = dict(zip(columns, binnings, strict=True))
+        all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
+        merged = self.raw.merge(Transformation(schema=self.schema, binnings=all_binnings))
+        zeros = merged.structural_zeros([merged.layout.index(name) for name in columns])
+        return ~zeros[tuple(slice(binning.present) for binning in binnings)].ravel()
+
+
+def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
+    """Return the groups that a column's released bins lie in; none where the acceptance file names none that fit."""
+    if coarser is None or not binning.refines(coarser):
+        return ()
+    into = binning.map_to(coarser)
+    return tuple(Group(label=label, inside=tuple((into == index).tolist())) for index, label in enumerate(coarser.labels))
 
 
 @dataclass(frozen=True, kw_only=True)

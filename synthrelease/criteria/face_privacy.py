@@ -31,6 +31,10 @@ class RareRows(Criterion):
     than `minimum_count` times. At 0 no combination of fewer columns is rarer either: its count is a sum of theirs. All tables
     of b columns are looked at, C(d, b) of them and at most `MAX_TABLES`.
 
+    Privacy
+    -------
+    Looks at the candidate alone, which is already differentially private: costs nothing.
+
     Attributes
     ----------
     minimum_count : the least number of times that each distinct row must occur; at most the `minimum_count` of the projection.
@@ -39,10 +43,6 @@ class RareRows(Criterion):
         = 3`.
     threshold : always 0; may be omitted. Example: `threshold = 0`.
     epsilon : always 0; may be omitted. This criterion looks at the released table alone. Example: `epsilon = 0`.
-
-    Privacy
-    -------
-    Looks at the candidate alone, which is already differentially private: costs nothing.
 
     Examples
     --------

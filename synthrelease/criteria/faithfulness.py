@@ -39,6 +39,12 @@ class Faithfulness(Criterion):
     where they may be one bin apart. A bin of `exact_around` that holds the given value strictly inside must match exactly
     (a clinically important age of 37 that falls inside the bin 35-39).
 
+    Privacy
+    -------
+    Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair, whatever pairs are similar,
+    if that is fixed beforehand (Proposition 10). With ignored columns rows are matched on the other ones alone: that is another
+    public rule of what is similar, and a record is still one row on one side of the graph. So it is with members in any order.
+
     Attributes
     ----------
     exact : the columns in which similar rows must agree. A missing value agrees only with a missing value. Every column must
@@ -53,12 +59,6 @@ class Faithfulness(Criterion):
         inside must match exactly. Example: `exact_around = { mother_age = 37 }`.
     any_order : with [members], true compares the members of two roots in any order. The members of each root are sorted by the
         compared columns first; these must be the same for every member. Example: `any_order = true`.
-
-    Privacy
-    -------
-    Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair, whatever pairs are similar,
-    if that is fixed beforehand (Proposition 10). With ignored columns rows are matched on the other ones alone: that is another
-    public rule of what is similar, and a record is still one row on one side of the graph. So it is with members in any order.
 
     Examples
     --------
@@ -144,6 +144,23 @@ class Faithfulness(Criterion):
         return tuple(steps)
 
 
+def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
+    """Return (n_bins,) whether a bin of a tolerant column is similar to the next one up.
+
+    Parameters
+    ----------
+    bins : of the column; that of missing values, the last one, is similar to itself alone, and categories have no edges.
+    around : a value whose bin must match exactly when it holds the value strictly inside; None for no such value.
+    """
+    n_bins, present = len(bins.labels), bins.present
+    allowed = np.arange(n_bins) < present - 1
+    if around is not None:
+        highest = np.array(bins.upper) - (1 if kind == "integer" else 0)
+        strict = (np.array(bins.lower) < around) & (around < highest)
+        allowed[:present] &= ~strict & ~np.append(strict[1:], False)
+    return allowed
+
+
 class FaithfulnessExplained(Explanation[Faithfulness]):
     """Explain the share of rows without a similar one."""
 
@@ -183,20 +200,3 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         cells of their table than the threshold allows to be unmatched.
         """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold
-
-
-def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
-    """Return (n_bins,) whether a bin of a tolerant column is similar to the next one up.
-
-    Parameters
-    ----------
-    bins : of the column; that of missing values, the last one, is similar to itself alone, and categories have no edges.
-    around : a value whose bin must match exactly when it holds the value strictly inside; None for no such value.
-    """
-    n_bins, present = len(bins.labels), bins.present
-    allowed = np.arange(n_bins) < present - 1
-    if around is not None:
-        highest = np.array(bins.upper) - (1 if kind == "integer" else 0)
-        strict = (np.array(bins.lower) < around) & (around < highest)
-        allowed[:present] &= ~strict & ~np.append(strict[1:], False)
-    return allowed

@@ -9,16 +9,19 @@ a public guess, so that the noise of the feature products multiplies only what t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
-from synthrelease.criteria.records import Interval, MomentGrid, Records
+from synthrelease.criteria.records import Finite, Interval, MomentGrid, Records
 from synthrelease.criteria.records import LinearModel as LinearModel
 from synthrelease.criteria.records import Prior as Prior
 from synthrelease.errors import rejecting
+from synthrelease.settings.base import KEYS, SpecTable
 
 _INTERCEPT_WEIGHT = 0.3
 """Importance of the intercept's moments relative to the slopes': the coefficient criterion looks at slopes only."""
@@ -136,6 +139,7 @@ def design_of(
 
 
 _MOST_DESIGNS = 8
+
 _designs: dict[tuple[object, ...], Design] = {}
 
 
@@ -222,3 +226,28 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
         spreads=spreads,
         uncertainty=float(max(target.max() - target.min(), 1e-9) / 8),
     )
+
+
+class PriorGuess(SpecTable):
+    """A public guess of the regression, for example from the public file. It lowers the noise and costs no epsilon.
+
+    `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
+    fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes
+    the fit noisier, never less private.
+
+    Attributes
+    ----------
+    intercept : the intercept of the guessed regression. Example: `intercept = -2044`.
+    coefficients : the slope of the guessed regression for each feature, per unit of the feature. Example: `coefficients = {
+        parity = 14.7, age = 4.8 }`.
+    centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
+    spreads : a typical standard deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
+    uncertainty : the likely error of the guessed slopes, in units of the target per spread of a feature. Example: `uncertainty
+        = 10`.
+    """
+
+    intercept: float = Field(allow_inf_nan=False)
+    coefficients: Annotated[Mapping[str, Finite], KEYS]
+    centres: Annotated[Mapping[str, Finite], KEYS]
+    spreads: Annotated[Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]], KEYS]
+    uncertainty: float = Field(gt=0, allow_inf_nan=False)

@@ -9,14 +9,23 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from synthrelease.criteria.base import Setting
-from synthrelease.criteria.facts import PublicFacts, words
+from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
+from synthrelease.criteria.explanation import Explanation
+from synthrelease.criteria.facts import LostPair, PublicFacts, grouped, words
 from synthrelease.criteria.measured import Limits
+from synthrelease.criteria.members import OfMembers
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning, Transformation
+from synthrelease.errors import Unexpected
+from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.generators.drawing import Drawing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,3 +198,80 @@ def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction],
         middle = int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))
         first, end = max(middle - within + 1, 0), min(middle + within + 1, last)
         yield max(int(below[first]), int(above[end])) / q.denominator
+
+
+class InGroups(OfMembers):
+    """A criterion about a column, in groups of others.
+
+    Attributes
+    ----------
+    column : the column that is looked at. Example: `column = "income"`.
+    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
+        Example: `by = ["age", "sex"]`.
+    overall : whether all rows together count, too. Example: `overall = false`, `by = ["age"]`.
+    """
+
+    column: AboutColumn
+    by: AmongColumns = ()
+    overall: bool = True
+
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        if not self.by and not self.overall:
+            yield "there must be a group-by column, or overall = true"
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return (self.column, *self.by)
+
+    def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
+        """Return every group as (columns, inside), as `groupings.public_groupings` yields them."""
+        return list(public_groupings(self.by, self.overall, self.column, facts))
+
+    def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
+        """Return the mistakes in the column, which may need an order, and in the columns to group by."""
+        wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
+        if ordered and not wrong and not setting.schema[self.column].ordered:
+            wrong.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
+        return wrong
+
+    def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
+        """Return how many of n rows the smallest group has at most, whatever the table: groups of a column share the rows."""
+        if setting is None or setting.schema.linked is not None:  # of members there may be more rows than n
+            return n
+        schema, own = setting.schema, setting.groups
+        ways = [[own[name]] if name in own else list(schema[name].alternatives.values()) for name in self.by]
+        groups = [min(binning.present for binning in binnings) for binnings in ways]
+        return max(1, n // max(groups, default=1))
+
+
+Grouped = TypeVar("Grouped", bound=InGroups)
+
+
+class InGroupsExplained(Explanation[Grouped]):
+    """Explain a figure that is taken in groups."""
+
+    def over(self, facts: PublicFacts) -> str:
+        """Return the groups over which the figure is taken, in words."""
+        return grouped(self.about.by, self.about.overall, facts)
+
+    def smallest(self, facts: PublicFacts) -> int:
+        """Return the released rows with a value in the smallest group."""
+        bins = facts.table.digits(facts.table.layout.index(self.about.column))
+        with_value = bins < facts.by_name[self.about.column].present
+        return smallest_group(self.about.by, self.about.overall, with_value, facts)
+
+    def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
+        """Return a limit, at the risk of the drawing, on how far drawing moves any of so many shares of each group, or the rest
+        of the group.
+        """
+        ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
+        return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
+
+    @property
+    def asks_single_columns(self) -> bool:
+        """Whether all rows are the only group."""
+        return not self.about.by
+
+    def guards(self, pair: LostPair) -> bool:
+        """Return whether it names one of the two, and is grouped by the other."""
+        return pair.is_one_of(self.about.column, self.about.by)

@@ -6,16 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
-from synthrelease.criteria.columns import OF_BINS, grouping_mistakes, unknown_columns, unnumbered
-from synthrelease.criteria.explanation import Explanation
+from synthrelease.criteria.columns import OF_BINS, unnumbered
 from synthrelease.criteria.facts import (
-    LostPair,
     MeanError,
     Offender,
     PublicCounts,
@@ -24,107 +22,29 @@ from synthrelease.criteria.facts import (
     SumError,
     SumErrors,
     figure,
-    grouped,
     in_words,
     words,
 )
 from synthrelease.criteria.groupings import (
+    InGroups,
+    InGroupsExplained,
     furthest_mean,
     groupings,
     most_beyond,
-    public_groupings,
     quantile_bins,
     rows_of_group,
-    smallest_group,
 )
 from synthrelease.criteria.measured import Limits, Sums
-from synthrelease.criteria.members import OfMembers, reads_members
+from synthrelease.criteria.members import reads_members
 from synthrelease.data.schema import FINEST, in_steps
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.grids import MOST_ROWS, noise_grid
-from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
+from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings_mechanism import RowsOfGroups, Windows
     from synthrelease.generators.drawing import Drawing
-
-
-class InGroups(OfMembers):
-    """A criterion about a column, in groups of others.
-
-    Attributes
-    ----------
-    column : the column that is looked at. Example: `column = "income"`.
-    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
-        Example: `by = ["age", "sex"]`.
-    overall : whether all rows together count, too. Example: `overall = false`, `by = ["age"]`.
-    """
-
-    column: AboutColumn
-    by: AmongColumns = ()
-    overall: bool = True
-
-    def contradictions(self) -> Iterator[str | Unexpected]:
-        if not self.by and not self.overall:
-            yield "there must be a group-by column, or overall = true"
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        return (self.column, *self.by)
-
-    def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group as (columns, inside), as `groupings.public_groupings` yields them."""
-        return list(public_groupings(self.by, self.overall, self.column, facts))
-
-    def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
-        """Return the mistakes in the column, which may need an order, and in the columns to group by."""
-        wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
-        if ordered and not wrong and not setting.schema[self.column].ordered:
-            wrong.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
-        return wrong
-
-    def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
-        """Return how many of n rows the smallest group has at most, whatever the table: groups of a column share the rows."""
-        if setting is None or setting.schema.linked is not None:  # of members there may be more rows than n
-            return n
-        schema, own = setting.schema, setting.groups
-        ways = [[own[name]] if name in own else list(schema[name].alternatives.values()) for name in self.by]
-        groups = [min(binning.present for binning in binnings) for binnings in ways]
-        return max(1, n // max(groups, default=1))
-
-
-Grouped = TypeVar("Grouped", bound=InGroups)
-
-
-class InGroupsExplained(Explanation[Grouped]):
-    """Explain a figure that is taken in groups."""
-
-    def over(self, facts: PublicFacts) -> str:
-        """Return the groups over which the figure is taken, in words."""
-        return grouped(self.about.by, self.about.overall, facts)
-
-    def smallest(self, facts: PublicFacts) -> int:
-        """Return the released rows with a value in the smallest group."""
-        bins = facts.table.digits(facts.table.layout.index(self.about.column))
-        with_value = bins < facts.by_name[self.about.column].present
-        return smallest_group(self.about.by, self.about.overall, with_value, facts)
-
-    def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit, at the risk of the drawing, on how far drawing moves any of so many shares of each group, or the rest
-        of the group.
-        """
-        ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
-        return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
-
-    @property
-    def asks_single_columns(self) -> bool:
-        """Whether all rows are the only group."""
-        return not self.about.by
-
-    def guards(self, pair: LostPair) -> bool:
-        """Return whether it names one of the two, and is grouped by the other."""
-        return pair.is_one_of(self.about.column, self.about.by)
 
 
 @reads_members
@@ -134,22 +54,6 @@ class ConditionalMean(InGroups):
 
     mean_S is that of the numbers that stand for the released bins, mean_R that of the own values of the private rows: what a
     reader of the table computes against what the file has.
-
-    Attributes
-    ----------
-    column : the column that is averaged. Example: `column = "birth_weight"`.
-    values : "own" uses the own values of the private rows, on the grid of the column (`step`). "bins" uses the representative
-        values of their released bins, as Hod & Canetti (2024) do; the criterion then does not see differences within a bin.
-        Example: `values = "bins"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
-        `by = ["age", "sex"]`.
-    overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
-    range : [lowest, highest]; values beyond it count as its ends, so a narrow range compares means of clipped values. The
-        noise grows with the width of the range. Example: `range = [500, 5500]`.
-    size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v)
-        - ceil(n T)) rows. The threshold of the absolute marginal error is the natural choice. A larger T means more noise in
-        small groups. With a smaller T the mean of a group with fewer private rows is pulled to the middle of the range.
-        Example: `size_margin = 0.01`.
 
     Privacy
     -------
@@ -168,6 +72,22 @@ class ConditionalMean(InGroups):
     least the width / n, and a grid step above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to 2^40 of
     them (`grid_bits`): a quarter of a step is above 2^-50 of the width. A range that is too narrow or too wide for
     floating-point numbers is refused.
+
+    Attributes
+    ----------
+    column : the column that is averaged. Example: `column = "birth_weight"`.
+    values : "own" uses the own values of the private rows, on the grid of the column (`step`). "bins" uses the representative
+        values of their released bins, as Hod & Canetti (2024) do; the criterion then does not see differences within a bin.
+        Example: `values = "bins"`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
+        `by = ["age", "sex"]`.
+    overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
+    range : [lowest, highest]; values beyond it count as its ends, so a narrow range compares means of clipped values. The
+        noise grows with the width of the range. Example: `range = [500, 5500]`.
+    size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v)
+        - ceil(n T)) rows. The threshold of the absolute marginal error is the natural choice. A larger T means more noise in
+        small groups. With a smaller T the mean of a group with fewer private rows is pulled to the middle of the range.
+        Example: `size_margin = 0.01`.
 
     Examples
     --------
@@ -260,6 +180,33 @@ class ConditionalMean(InGroups):
         return in_steps(facts.by_name[self.column].numbers, *self.range, middle(*self.range))
 
 
+def check_range(ends: tuple[float, float]) -> None:
+    """Raise ValueError for a range of values whose means floating-point numbers cannot tell apart."""
+    lowest, highest = ends
+    if not lowest < highest:
+        raise ValueError("range must be [lowest, highest] with lowest < highest")
+    width = highest - lowest
+    step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
+    if not mean_error(lowest, highest) <= step / 4:
+        raise ValueError(
+            "range must have a width at which floating-point numbers can distinguish means: neither tiny nor infinite"
+        )
+
+
+def middle(lowest: float, highest: float) -> float:
+    """Return a public number in the middle of a range, that means are computed around."""
+    return lowest + (highest - lowest) / 2
+
+
+def mean_error(lowest: float, highest: float) -> float:
+    """Return how far rounding moves the difference of two resized means of values in a range, at most.
+
+    A mean is at most half the width from the middle; the products behind it, their sum, the quotient and the difference are
+    each rounded once, by 2^-53 of the width at most.
+    """
+    return 8 * 2.0**-53 * (highest - lowest)
+
+
 class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
     """Explain the largest error of a mean."""
 
@@ -326,33 +273,6 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return max(offenders, key=lambda error_and_words: error_and_words[0])[1]
 
 
-def check_range(ends: tuple[float, float]) -> None:
-    """Raise ValueError for a range of values whose means floating-point numbers cannot tell apart."""
-    lowest, highest = ends
-    if not lowest < highest:
-        raise ValueError("range must be [lowest, highest] with lowest < highest")
-    width = highest - lowest
-    step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
-    if not mean_error(lowest, highest) <= step / 4:
-        raise ValueError(
-            "range must have a width at which floating-point numbers can distinguish means: neither tiny nor infinite"
-        )
-
-
-def middle(lowest: float, highest: float) -> float:
-    """Return a public number in the middle of a range, that means are computed around."""
-    return lowest + (highest - lowest) / 2
-
-
-def mean_error(lowest: float, highest: float) -> float:
-    """Return how far rounding moves the difference of two resized means of values in a range, at most.
-
-    A mean is at most half the width from the middle; the products behind it, their sum, the quotient and the difference are
-    each rounded once, by 2^-53 of the width at most.
-    """
-    return 8 * 2.0**-53 * (highest - lowest)
-
-
 # Stakeholders ask for medians; a mean bounds them only for distributions without a large share at one end (theory 3.11,
 # conditional medians).
 
@@ -369,6 +289,14 @@ class ConditionalMedian(InGroups):
     bins below t and A more than `within` bins above. The figure is at or below 0 just when every original quantile reaches into
     the bins [t - within, t + within]; above 0 it is the share of all rows that are too many on one side.
 
+    Privacy
+    -------
+    Sensitivity 1/n. Groups and windows come from the candidate: they are public. A private row of g adds 1 - q to B - q n_g
+    when it lies below the window and -q otherwise, a row outside of g or without a value of the column adds 0: three numbers in
+    [-q, 1 - q], so a replaced record moves the sum by at most 1; likewise A - (1 - q) n_g. The maximum keeps that (theory 3.0,
+    maxima). No division by a private size takes place, so small groups need no more noise. With q = a/b the figure is a whole
+    number over b n, rounded once.
+
     Attributes
     ----------
     column : the column whose medians are compared; its bins have an order. Example: `column = "income"`.
@@ -378,14 +306,6 @@ class ConditionalMedian(InGroups):
     within : the largest accepted distance between the quantiles of the file and of the release, in bins; 0 requires the same
         bin. Example: `within = 1`.
     quantiles : the quantiles that are compared, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.
-
-    Privacy
-    -------
-    Sensitivity 1/n. Groups and windows come from the candidate: they are public. A private row of g adds 1 - q to B - q n_g
-    when it lies below the window and -q otherwise, a row outside of g or without a value of the column adds 0: three numbers in
-    [-q, 1 - q], so a replaced record moves the sum by at most 1; likewise A - (1 - q) n_g. The maximum keeps that (theory 3.0,
-    maxima). No division by a private size takes place, so small groups need no more noise. With q = a/b the figure is a whole
-    number over b n, rounded once.
 
     Examples
     --------

@@ -37,7 +37,9 @@ from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake
 
 _SINGULAR = 1e-6
 """Smallest eigenvalue of the mean information, in standard units, with which coefficients are taken to be determined."""
+
 _MOST_STEPS = 60
+
 _SMALLEST = 2.0**-20
 """Least sensitivity of the figure, times the rows: noise of scale 0 cannot be drawn."""
 
@@ -56,6 +58,15 @@ class LogisticRegression(Criterion):
     by about a tenth. Not in standard errors: those shrink with the number of rows, and a threshold would mean something else in
     every table. The largest coefficient and not their sum counts, because odds ratios are read one by one.
 
+    Privacy
+    -------
+    v(z) is a function of S and of the record's cell, and 0 for a record that lacks one of the columns. Replacing a record moves
+    the sum of v_j by at most max_z v_j - min_z v_j, over the records that the public rules allow and 0: sensitivity max_j (max
+    v_j - min v_j) / m. m is public. A record's share is computed once for all cells before the counts are looked at; its
+    products with counts are off by 2^-52 of themselves and their sums correctly rounded in whatever order (math.fsum), as is
+    the quotient: by 4 n 2^-53 max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step
+    above 8 n 2^-53 of it for n up to 2^40 (`laplace_figure`).
+
     Attributes
     ----------
     target : the dependent variable. Example: `target = "hospital"`.
@@ -68,15 +79,6 @@ class LogisticRegression(Criterion):
         representative values of their bins. Example: `values = "bins"`.
     ranges : for some of the features [lowest, highest]; values beyond it count as its ends. The default is the bounds of the
         column. Example: `ranges = { age = [18, 80] }`.
-
-    Privacy
-    -------
-    v(z) is a function of S and of the record's cell, and 0 for a record that lacks one of the columns. Replacing a record moves
-    the sum of v_j by at most max_z v_j - min_z v_j, over the records that the public rules allow and 0: sensitivity max_j (max
-    v_j - min v_j) / m. m is public. A record's share is computed once for all cells before the counts are looked at; its
-    products with counts are off by 2^-52 of themselves and their sums correctly rounded in whatever order (math.fsum), as is
-    the quotient: by 4 n 2^-53 max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step
-    above 8 n 2^-53 of it for n up to 2^40 (`laplace_figure`).
 
     Examples
     --------
@@ -146,66 +148,6 @@ class LogisticRegression(Criterion):
             ranges=self.ranges,
             own=self.own_values_of,
             outcome=condition(binnings[-1], None, self.positive)[: binnings[-1].present].astype(float),
-        )
-
-
-class LogisticRegressionExplained(Explanation[LogisticRegression]):
-    """Explain how far one Newton step moves log odds."""
-
-    no_sensitivity: ClassVar[str] = (
-        "It follows from the released table where the representation of every column is what was released; of other bins a "
-        "bundle holds the name alone."
-    )
-    no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "log odds"
-
-    def guards(self, pair: LostPair) -> bool:
-        """Return whether it names the pair as target and feature."""
-        return pair.is_one_of(self.about.target, self.about.features)
-
-    def sentence(self, facts: PublicFacts) -> str:
-        line = self.about
-        return (
-            "How far one Newton step on the original records moves a coefficient of the logistic regression of "
-            f"{words(line.target)} ({in_words(line.positive)}) on {', '.join(map(words, line.features))} that was fitted on "
-            "the released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
-            "columns count. Where released and original records agree in the spread of the features, this is the distance of "
-            f"the coefficients of the two, as long as it is small{what_counts(line.values, line.ranges, line.features, facts)}."
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity from the fit on the released table and the combinations the raw rules allow, on released
-        bins.
-        """
-        columns = [facts.by_name[name] for name in self.about.columns]
-        if any(column.binning != self.about.representation[column.name] for column in columns):
-            return None
-        outcome = np.isin(columns[-1].labels[: columns[-1].present], self.about.positive).astype(float)
-        numbers, limits = public_axes(columns[:-1], self.about.ranges, self.about.own_values_of)
-        cells, possible = (
-            facts.of_values(entries, self.about.columns)
-            for entries in (facts.cells(self.about.columns), facts.possible(self.about.columns))
-        )
-        from synthrelease.criteria.records_mechanism import records_of_cells
-
-        released = records_of_cells(cells, [*numbers, outcome])
-        return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the coefficient with the largest change."""
-        from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
-
-        columns = self.about.regression_columns(setting, candidate.transformation)
-        steps = _Steps.of(released_records(candidate.counts, columns))
-        changes = logistic_steps(original_records(public.counts, columns), steps)
-        worst = max(range(len(changes)), key=lambda slope: abs(changes[slope]))
-        released, step = float(steps.slopes[worst]), changes[worst]
-        return Offender(
-            where=f"{words(self.about.features[worst])}, log odds of {words(self.about.target)} per standard deviation",
-            released=number(released, 3),
-            original=f"{number(released + step, 3)} after one step",
         )
 
 
@@ -290,3 +232,63 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
     fit = maximum(likelihood, derivatives, np.zeros(standard.shape[1]), small=small, most_steps=_MOST_STEPS)
     near = fit is not None and (fit.reached or np.abs(fit.gradient).max() < 1e-9)
     return fit if near else None
+
+
+class LogisticRegressionExplained(Explanation[LogisticRegression]):
+    """Explain how far one Newton step moves log odds."""
+
+    no_sensitivity: ClassVar[str] = (
+        "It follows from the released table where the representation of every column is what was released; of other bins a "
+        "bundle holds the name alone."
+    )
+    no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "log odds"
+
+    def guards(self, pair: LostPair) -> bool:
+        """Return whether it names the pair as target and feature."""
+        return pair.is_one_of(self.about.target, self.about.features)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        line = self.about
+        return (
+            "How far one Newton step on the original records moves a coefficient of the logistic regression of "
+            f"{words(line.target)} ({in_words(line.positive)}) on {', '.join(map(words, line.features))} that was fitted on "
+            "the released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
+            "columns count. Where released and original records agree in the spread of the features, this is the distance of "
+            f"the coefficients of the two, as long as it is small{what_counts(line.values, line.ranges, line.features, facts)}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        """Return the sensitivity from the fit on the released table and the combinations the raw rules allow, on released
+        bins.
+        """
+        columns = [facts.by_name[name] for name in self.about.columns]
+        if any(column.binning != self.about.representation[column.name] for column in columns):
+            return None
+        outcome = np.isin(columns[-1].labels[: columns[-1].present], self.about.positive).astype(float)
+        numbers, limits = public_axes(columns[:-1], self.about.ranges, self.about.own_values_of)
+        cells, possible = (
+            facts.of_values(entries, self.about.columns)
+            for entries in (facts.cells(self.about.columns), facts.possible(self.about.columns))
+        )
+        from synthrelease.criteria.records_mechanism import records_of_cells
+
+        released = records_of_cells(cells, [*numbers, outcome])
+        return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """Return the coefficient with the largest change."""
+        from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
+
+        columns = self.about.regression_columns(setting, candidate.transformation)
+        steps = _Steps.of(released_records(candidate.counts, columns))
+        changes = logistic_steps(original_records(public.counts, columns), steps)
+        worst = max(range(len(changes)), key=lambda slope: abs(changes[slope]))
+        released, step = float(steps.slopes[worst]), changes[worst]
+        return Offender(
+            where=f"{words(self.about.features[worst])}, log odds of {words(self.about.target)} per standard deviation",
+            released=number(released, 3),
+            original=f"{number(released + step, 3)} after one step",
+        )

@@ -123,14 +123,47 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return seconds_of_differences(layout, self.about.up_to(len(layout.sizes)) or 1, rows)
 
 
+def worst_cell(
+    released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
+) -> tuple[str, int | None, int | None]:
+    """Return the cell with the largest error, in words, with the counts of two public tables in it; None for a table that
+    is too large.
+    """
+    from synthrelease.data.marginals import differences  # here, for readers of a release have no use for it
+
+    layout = released.layout
+    tables = differences(public, released, largest, named)
+    columns = max(
+        ((int(np.abs(values).max(initial=0)), compared) for compared, values in tables), key=lambda difference: difference[0]
+    )[1]
+    sub = layout.subset(columns)
+    if not has_full_array(sub):
+        return f"a cell of the table of {in_words(sub.columns)}", None, None
+    ours, public_counts = (table.marginal(columns).ravel() for table in (released, public))
+    cell = int(np.abs(ours - public_counts).argmax())
+    bins = np.unravel_index(cell, sub.sizes)
+    labels = [transformation.binning(name).labels[bin_] for name, bin_ in zip(sub.columns, bins, strict=True)]
+    part = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
+    return part, int(ours[cell]), int(public_counts[cell])
+
+
+def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
+    """Return how long `differences` takes for two tables of so many rows each, about, on one core
+    (docs/appendix/benchmarks.md).
+    """
+    from synthrelease.data.marginals import column_groups
+
+    largest = min(largest, len(layout.sizes))
+    if has_full_array(layout):
+        return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
+    if largest == len(layout.sizes):
+        return 1e-7 * 2 * rows * 2**largest
+    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout, largest, rows // 2)), largest)
+
+
 class RelativeMarginalError(Criterion):
     """The largest ratio between the two counts of a bin: max{r/s, s/r} over the bins of all columns, where r and s are the
     private and the released count plus 1. Ratios are clipped to [1, clip].
-
-    Attributes
-    ----------
-    clip : the largest ratio; larger ones count as this, which limits the noise. It must exceed the threshold. Example: `clip =
-        2`.
 
     Privacy
     -------
@@ -139,6 +172,11 @@ class RelativeMarginalError(Criterion):
     tighter than Proposition 5).
     Slack: how many records each r is inside [s / threshold, threshold s], the least over all bins: sensitivity 1, because
     every r moves by at most 1.
+
+    Attributes
+    ----------
+    clip : the largest ratio; larger ones count as this, which limits the noise. It must exceed the threshold. Example: `clip =
+        2`.
 
     Examples
     --------
@@ -205,6 +243,22 @@ class RelativeMarginalError(Criterion):
         return max(largest_ratio(original, synthetic, self.clip) for original in ends)
 
 
+def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
+    """Return the exact largest step of the clipped ratio between r and r + 1 for any of the synthetic counts.
+
+    For a fixed s the ratio s/r falls convexly and r/s rises linearly, so the largest step is next to where s/r leaves the
+    clip, next to its minimum at r = s, or where r/s enters the clip; only those r are tried.
+    """
+    s = np.unique(synthetic)[:, None, None] + 1.0
+    near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
+    r = np.maximum(near + np.arange(-2, 3), 1.0)
+
+    def g(r: np.ndarray) -> np.ndarray:
+        return np.minimum(np.maximum(r / s, s / r), clip)
+
+    return float(np.abs(g(r + 1) - g(r)).max())
+
+
 class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
     """Explain the largest ratio of a bin."""
 
@@ -240,60 +294,6 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         ratios = np.maximum((ours + 1.0) / (public_rows + 1.0), (public_rows + 1.0) / (ours + 1.0))
         worst = int(ratios.argmax())
         return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{public_rows[worst]:,}")
-
-
-def worst_cell(
-    released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
-) -> tuple[str, int | None, int | None]:
-    """Return the cell with the largest error, in words, with the counts of two public tables in it; None for a table that
-    is too large.
-    """
-    from synthrelease.data.marginals import differences  # here, for readers of a release have no use for it
-
-    layout = released.layout
-    tables = differences(public, released, largest, named)
-    columns = max(
-        ((int(np.abs(values).max(initial=0)), compared) for compared, values in tables), key=lambda difference: difference[0]
-    )[1]
-    sub = layout.subset(columns)
-    if not has_full_array(sub):
-        return f"a cell of the table of {in_words(sub.columns)}", None, None
-    ours, public_counts = (table.marginal(columns).ravel() for table in (released, public))
-    cell = int(np.abs(ours - public_counts).argmax())
-    bins = np.unravel_index(cell, sub.sizes)
-    labels = [transformation.binning(name).labels[bin_] for name, bin_ in zip(sub.columns, bins, strict=True)]
-    part = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
-    return part, int(ours[cell]), int(public_counts[cell])
-
-
-def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
-    """Return the exact largest step of the clipped ratio between r and r + 1 for any of the synthetic counts.
-
-    For a fixed s the ratio s/r falls convexly and r/s rises linearly, so the largest step is next to where s/r leaves the
-    clip, next to its minimum at r = s, or where r/s enters the clip; only those r are tried.
-    """
-    s = np.unique(synthetic)[:, None, None] + 1.0
-    near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
-    r = np.maximum(near + np.arange(-2, 3), 1.0)
-
-    def g(r: np.ndarray) -> np.ndarray:
-        return np.minimum(np.maximum(r / s, s / r), clip)
-
-    return float(np.abs(g(r + 1) - g(r)).max())
-
-
-def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """Return how long `differences` takes for two tables of so many rows each, about, on one core
-    (docs/appendix/benchmarks.md).
-    """
-    from synthrelease.data.marginals import column_groups
-
-    largest = min(largest, len(layout.sizes))
-    if has_full_array(layout):
-        return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
-    if largest == len(layout.sizes):
-        return 1e-7 * 2 * rows * 2**largest
-    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout, largest, rows // 2)), largest)
 
 
 # The largest error is the guarantee for each single cell; at the same budget a mean over hundreds of tables, or a quantile,
@@ -404,15 +404,15 @@ class QuantileMarginalError(TypicalMarginalError):
     """The q-quantile of the total variation distances of the compared tables: for a share q of the tables the distance is at
     most this.
 
-    Attributes
-    ----------
-    quantile : the q of the quantile, above 0 and at most 1 (the largest distance). Example: `quantile = 0.95`.
-
     Privacy
     -------
     Sensitivity 1/n: each table's distance moves by at most 1/n (`MeanMarginalError`), and so does the k-th smallest of them.
     Which tables count is fixed beforehand. A share of tables above a limit, on the other hand, could move by 1: it is never
     released.
+
+    Attributes
+    ----------
+    quantile : the q of the quantile, above 0 and at most 1 (the largest distance). Example: `quantile = 0.95`.
 
     Examples
     --------
@@ -468,11 +468,6 @@ class WeightedMarginalError(MarginalCriterion):
     R and S are the original and the synthetic rows of a cell, w the number that stands for a row's bin of the column of
     weights. It says whether estimates with design weights are reproduced; the unweighted criteria say whether the file is.
 
-    Attributes
-    ----------
-    weight : the column with the weights: a design weight in public classes, each with a representative value of at least 0.
-        Example: `weight = "design_weight"`.
-
     Privacy
     -------
     Sensitivity w_max / (sum of w over S), w_max the largest number of a bin of the column of weights. A record's weight is a
@@ -484,6 +479,11 @@ class WeightedMarginalError(MarginalCriterion):
 
     Rounding: weights count as the nearest multiples of w_max / 2^20, before anything is counted, so that the w of the proof are
     whole numbers and all sums are exact.
+
+    Attributes
+    ----------
+    weight : the column with the weights: a design weight in public classes, each with a representative value of at least 0.
+        Example: `weight = "design_weight"`.
 
     Examples
     --------
@@ -537,6 +537,12 @@ class WeightedMarginalError(MarginalCriterion):
         return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
 
+def whole_weights(numbers: Sequence[float]) -> np.ndarray:
+    """Return (n_bins,) weights as whole numbers, the largest of which is `HEAVIEST`."""
+    heaviest = max(numbers)
+    return np.array([round(number / heaviest * HEAVIEST) for number in numbers], dtype=np.int64)
+
+
 class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
     """Explain the largest error of a weighted cell."""
 
@@ -574,9 +580,3 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
         if released is None or original is None:
             return Offender(where=part, released="another number", original="weights")
         return Offender(where=part, released=share(released, ours.total), original=share(original, ours.total))
-
-
-def whole_weights(numbers: Sequence[float]) -> np.ndarray:
-    """Return (n_bins,) weights as whole numbers, the largest of which is `HEAVIEST`."""
-    heaviest = max(numbers)
-    return np.array([round(number / heaviest * HEAVIEST) for number in numbers], dtype=np.int64)

@@ -37,6 +37,18 @@ class MeanOfRoots(Criterion):
     mean is p_g. The figure is the error of the mean, times the size of the group in the original over its size in the release:
     the error itself where the group's size is right.
 
+    Privacy
+    -------
+    Sensitivity (b - a) / min m_g, for numbers clipped to [a, b]. p_g and m_g are the candidate's: public. A replaced root, with
+    all its members, has another number in [a, b], or does not count, or is in another group: it adds (h - p_g)/m_g to its
+    group, with p_g in [a, b] as well, or 0, all in an interval of length (b - a)/m_g that holds 0 (theory 3.23, means over
+    roots). The maximum keeps the sensitivity (theory 3.0, maxima). No private size divides.
+
+    Rounding: h is computed from the cell of the root alone, elementwise, and clipped; whatever rounding makes of it is in
+    [a, b]. It enters as its distance from the middle, at most (b - a)/2. Products with counts, their correctly rounded sum, and
+    mean times n_g are off by at most 3 n 2^-54 (b - a) together, the difference and the quotient by as much as 2 n 2^-53 (b -
+    a): in all less than 4 n 2^-53 of the sensitivity, below a quarter of a grid step up to 2^40 roots (`laplace_figure`).
+
     Attributes
     ----------
     column : a column of members, or a column of roots, which then counts as one member of each root. Example: `column =
@@ -55,18 +67,6 @@ class MeanOfRoots(Criterion):
     overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
     values : "own" uses the own values of private members, on the grid of the column (`step`); "bins" uses the representative
         values of their released bins. Example: `values = "bins"`.
-
-    Privacy
-    -------
-    Sensitivity (b - a) / min m_g, for numbers clipped to [a, b]. p_g and m_g are the candidate's: public. A replaced root, with
-    all its members, has another number in [a, b], or does not count, or is in another group: it adds (h - p_g)/m_g to its
-    group, with p_g in [a, b] as well, or 0, all in an interval of length (b - a)/m_g that holds 0 (theory 3.23, means over
-    roots). The maximum keeps the sensitivity (theory 3.0, maxima). No private size divides.
-
-    Rounding: h is computed from the cell of the root alone, elementwise, and clipped; whatever rounding makes of it is in
-    [a, b]. It enters as its distance from the middle, at most (b - a)/2. Products with counts, their correctly rounded sum, and
-    mean times n_g are off by at most 3 n 2^-54 (b - a) together, the difference and the quotient by as much as 2 n 2^-53 (b -
-    a): in all less than 4 n 2^-53 of the sensitivity, below a quarter of a grid step up to 2^40 roots (`laplace_figure`).
 
     Examples
     --------

@@ -30,7 +30,16 @@ from synthrelease.criteria.facts import (
     what_counts,
     words,
 )
-from synthrelease.criteria.functional import Design, LinearModel, NoisyMoments, Prior, design_of, least_squares, too_large
+from synthrelease.criteria.functional import (
+    Design,
+    LinearModel,
+    NoisyMoments,
+    Prior,
+    PriorGuess,
+    design_of,
+    least_squares,
+    too_large,
+)
 from synthrelease.criteria.measured import Limits, Sums, furthest_slopes, measured_line, moment_sums
 from synthrelease.criteria.records import (
     Finite,
@@ -48,7 +57,7 @@ from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected, closest, listing, rejecting
 from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.privacy.grids import grid_bits
-from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake, SpecTable
+from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
@@ -57,34 +66,14 @@ _REDRAWS = 200
 """Draws behind the noise deviation of a distance: it is then known to about 5%."""
 
 
-class PriorGuess(SpecTable):
-    """A public guess of the regression, for example from the public file. It lowers the noise and costs no epsilon.
-
-    `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
-    fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes
-    the fit noisier, never less private.
-
-    Attributes
-    ----------
-    intercept : the intercept of the guessed regression. Example: `intercept = -2044`.
-    coefficients : the slope of the guessed regression for each feature, per unit of the feature. Example: `coefficients = {
-        parity = 14.7, age = 4.8 }`.
-    centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
-    spreads : a typical standard deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
-    uncertainty : the likely error of the guessed slopes, in units of the target per spread of a feature. Example: `uncertainty
-        = 10`.
-    """
-
-    intercept: float = Field(allow_inf_nan=False)
-    coefficients: Annotated[Mapping[str, Finite], KEYS]
-    centres: Annotated[Mapping[str, Finite], KEYS]
-    spreads: Annotated[Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]], KEYS]
-    uncertainty: float = Field(gt=0, allow_inf_nan=False)
-
-
 class RegressionCoefficients(Criterion):
     """The error of regression slopes: the sum of |slope_R - slope_S| over the features. Each slope is in units of the target
     per standard deviation of the feature in the released table S. The private slopes have noise.
+
+    Privacy
+    -------
+    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`); everything else is
+    post-processing of it and of the candidate.
 
     Attributes
     ----------
@@ -106,11 +95,6 @@ class RegressionCoefficients(Criterion):
 
         Example:
         `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.
-
-    Privacy
-    -------
-    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`); everything else is
-    post-processing of it and of the candidate.
 
     Examples
     --------
@@ -354,15 +338,6 @@ class RegressionOneStep(RegressionCoefficients):
     w(S) leads to w(R) when A_R = A_S, so the figure is the distance of the slopes up to the difference of the two A, which the
     marginal criteria bound. One scalar with little noise takes the place of a whole private line.
 
-    Attributes
-    ----------
-    range : [lowest, highest]; predictions are clipped to it, which limits the residuals. Example: `range = [1400, 4600]`.
-    fit : always "once"; may be omitted. No regression is fitted in a round. Example: `fit = "once"`.
-    fit_epsilon : the epsilon of a private regression that is fitted once before the rounds, for a criterion of the kind
-        "regression_prediction". Without it no regression is fitted. Example: `fit_epsilon = 0.2`.
-    line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a
-        measured table then count as uncorrelated. Example: `line = "measurements"`.
-
     Privacy
     -------
     With v(z) = A_S^-1 x(z) r(z), public for every possible record z, the figure is || sum_z v(z) ||_1 / m over the records:
@@ -372,6 +347,15 @@ class RegressionOneStep(RegressionCoefficients):
     most, and their sums are correctly rounded in whatever order (math.fsum), as are the sum over the slopes and the quotient:
     by 5 n 2^-53 max || v ||_1 / m in all, less than 3 n 2^-53 of the sensitivity. That is below a quarter of a grid step for n
     up to 2^40, which is above 8 n 2^-53 of it (`laplace_figure`).
+
+    Attributes
+    ----------
+    range : [lowest, highest]; predictions are clipped to it, which limits the residuals. Example: `range = [1400, 4600]`.
+    fit : always "once"; may be omitted. No regression is fitted in a round. Example: `fit = "once"`.
+    fit_epsilon : the epsilon of a private regression that is fitted once before the rounds, for a criterion of the kind
+        "regression_prediction". Without it no regression is fitted. Example: `fit_epsilon = 0.2`.
+    line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a
+        measured table then count as uncorrelated. Example: `line = "measurements"`.
 
     Examples
     --------
@@ -435,36 +419,6 @@ class RegressionOneStep(RegressionCoefficients):
     @property
     def measured_line(self) -> bool:
         return self.line is not None
-
-
-class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneStep]):
-    """Explain how far one Newton step moves a line."""
-
-    no_sensitivity: ClassVar[str] = (
-        "It follows from the released table where the representation of every column is what was released; of other bins a "
-        "bundle holds the name alone."
-    )
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            f"How far one Newton step on the original records moves the coefficients of {self._line} that was fitted on the "
-            "released rows: the sum of the absolute differences, per standard deviation of each feature. Where released and "
-            "original records agree in the spread and the correlation of the features, this is the distance between the "
-            "coefficients of the two"
-            f"{what_counts(self.about.values, self.about.ranges, self.about.columns, facts)}."
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity from A_S, the residuals and the combinations the raw rules allow, on released bins."""
-        columns = [facts.by_name[name] for name in self.about.columns]
-        if any(column.binning != self.about.representation[column.name] for column in columns):
-            return None
-        possible = facts.of_values(facts.possible(self.about.columns), self.about.columns)
-        numbers, limits = public_axes(columns, self.about.ranges, self.about.own_values_of)
-        from synthrelease.criteria.records_mechanism import records_of_cells
-
-        released = records_of_cells(facts.of_values(facts.cells(self.about.columns), self.about.columns), numbers)
-        return _Step.of(released, self.about.range).sensitivity(limits, possible)
 
 
 class _Step(LinearStep):
@@ -536,21 +490,42 @@ class _Step(LinearStep):
         return Interval(np.where(some, low, 0.0), np.where(some, high, 0.0))
 
 
+class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneStep]):
+    """Explain how far one Newton step moves a line."""
+
+    no_sensitivity: ClassVar[str] = (
+        "It follows from the released table where the representation of every column is what was released; of other bins a "
+        "bundle holds the name alone."
+    )
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"How far one Newton step on the original records moves the coefficients of {self._line} that was fitted on the "
+            "released rows: the sum of the absolute differences, per standard deviation of each feature. Where released and "
+            "original records agree in the spread and the correlation of the features, this is the distance between the "
+            "coefficients of the two"
+            f"{what_counts(self.about.values, self.about.ranges, self.about.columns, facts)}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        """Return the sensitivity from A_S, the residuals and the combinations the raw rules allow, on released bins."""
+        columns = [facts.by_name[name] for name in self.about.columns]
+        if any(column.binning != self.about.representation[column.name] for column in columns):
+            return None
+        possible = facts.of_values(facts.possible(self.about.columns), self.about.columns)
+        numbers, limits = public_axes(columns, self.about.ranges, self.about.own_values_of)
+        from synthrelease.criteria.records_mechanism import records_of_cells
+
+        released = records_of_cells(facts.of_values(facts.cells(self.about.columns), self.about.columns), numbers)
+        return _Step.of(released, self.about.range).sensitivity(limits, possible)
+
+
 class RegressionPrediction(Criterion):
     """The difference of two mean absolute errors on the private file: of the regression fitted to it with noise, and of the
     regression fitted to the released table ("train on synthetic, test on real"). Predictions and values are clipped to `range`.
 
     Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
     all: the private number is not public; without such records m = n.
-
-    Attributes
-    ----------
-    coefficients : the name of an earlier criterion, whose private regression is used. Example: `coefficients = "regression
-        coefficients"`.
-    range : [lowest, highest]; predictions and values of the target are clipped to it. The noise grows with its width. Example:
-        `range = [1400, 4600]`.
-    bound : "range" uses the sensitivity of the paper, "lines" a smaller one that follows from the two regressions. Example:
-        `bound = "lines"`.
 
     Privacy
     -------
@@ -561,6 +536,15 @@ class RegressionPrediction(Criterion):
     looked at; its products with counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order
     (math.fsum). So the figure is off by less than n 2^-51 / m of the largest gap: less than a quarter of a grid step, because
     the sensitivity is at least n 2^(b - 47) / m of that gap, and a step above 2^-(b + 1) of the sensitivity (`grid_bits`).
+
+    Attributes
+    ----------
+    coefficients : the name of an earlier criterion, whose private regression is used. Example: `coefficients = "regression
+        coefficients"`.
+    range : [lowest, highest]; predictions and values of the target are clipped to it. The noise grows with its width. Example:
+        `range = [1400, 4600]`.
+    bound : "range" uses the sensitivity of the paper, "lines" a smaller one that follows from the two regressions. Example:
+        `bound = "lines"`.
 
     Examples
     --------
@@ -618,6 +602,34 @@ class RegressionPrediction(Criterion):
             yield Mistake("range", expected, str(list(self.range)))
 
 
+def _gaps(
+    limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or values beyond them.
+
+    By the steps of `records_mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions,
+    which are further apart before they are clipped.
+    """
+    *features, target = limits
+    predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
+    inside = target.clipped(*allowed)
+    ours, theirs = ((prediction.clipped(*allowed).outer() - inside).size for prediction in predictions)
+    slopes = (lines[0].coefficients - lines[1].coefficients).tolist()
+    apart = linear(lines[0].intercept - lines[1].intercept, features, slopes).outer().furthest
+    sizes = [Interval.exactly(feature.furthest) for feature in features]
+    terms = [linear(abs(line.intercept), sizes, np.abs(line.coefficients).tolist()).high[..., None] for line in lines]
+    rounding = 2.0**-45 * (terms[0] + terms[1])
+    gap, most = ours - theirs, apart * (1 + 2.0**-40) + rounding
+    return np.maximum(gap.low, -most).ravel(), np.minimum(gap.high, most).ravel()
+
+
+def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
+    criterion = criteria[name]
+    if not isinstance(criterion, RegressionCoefficients):
+        raise LookupError(f"{name!r} is not a regression_coefficients criterion")
+    return criterion
+
+
 class RegressionPredictionExplained(Explanation[RegressionPrediction]):
     """Explain the difference of the mean errors of two lines."""
 
@@ -649,31 +661,3 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
         elif any(column.missing is not None for column in facts.columns):
             return None
         return 2 * (self.about.range[1] - self.about.range[0]) / rows if self.about.bound == "range" else None
-
-
-def _gaps(
-    limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or values beyond them.
-
-    By the steps of `records_mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions,
-    which are further apart before they are clipped.
-    """
-    *features, target = limits
-    predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
-    inside = target.clipped(*allowed)
-    ours, theirs = ((prediction.clipped(*allowed).outer() - inside).size for prediction in predictions)
-    slopes = (lines[0].coefficients - lines[1].coefficients).tolist()
-    apart = linear(lines[0].intercept - lines[1].intercept, features, slopes).outer().furthest
-    sizes = [Interval.exactly(feature.furthest) for feature in features]
-    terms = [linear(abs(line.intercept), sizes, np.abs(line.coefficients).tolist()).high[..., None] for line in lines]
-    rounding = 2.0**-45 * (terms[0] + terms[1])
-    gap, most = ours - theirs, apart * (1 + 2.0**-40) + rounding
-    return np.maximum(gap.low, -most).ravel(), np.minimum(gap.high, most).ravel()
-
-
-def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
-    criterion = criteria[name]
-    if not isinstance(criterion, RegressionCoefficients):
-        raise LookupError(f"{name!r} is not a regression_coefficients criterion")
-    return criterion

@@ -25,8 +25,7 @@ from synthrelease.criteria.facts import (
     share,
     words,
 )
-from synthrelease.criteria.groupings import furthest_share, groupings, rows_of_group
-from synthrelease.criteria.groups import InGroups, InGroupsExplained
+from synthrelease.criteria.groupings import InGroups, InGroupsExplained, furthest_share, groupings, rows_of_group
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import reads_members
 from synthrelease.data.synthetic_table import SyntheticTable
@@ -183,13 +182,6 @@ class KolmogorovDistance(SharesInGroups):
     between the quantiles q - d and q + d of the release, up to the width of a bin. The bins are those of the released table:
     coarse ones are compared at fewer points.
 
-    Attributes
-    ----------
-    column : the column whose distributions are compared; its bins have an order. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
-        `by = ["age", "sex"]`.
-    overall : true also compares the distribution over all rows. Example: `overall = false`, `by = ["age"]`.
-
     Privacy
     -------
     Sensitivity 1 / min m_g under replacing one of n rows, n and the candidate public. For one g and t, a private row of g adds
@@ -197,6 +189,13 @@ class KolmogorovDistance(SharesInGroups):
     interval of length 1/m_g, and one replaced record moves the sum by at most that. The maximum keeps the sensitivity (theory
     3.0, maxima), however many bins there are. No private size divides. The figure is a quotient of whole numbers, rounded as
     that of `difference_in_proportions`.
+
+    Attributes
+    ----------
+    column : the column whose distributions are compared; its bins have an order. Example: `column = "income"`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
+        `by = ["age", "sex"]`.
+    overall : true also compares the distribution over all rows. Example: `overall = false`, `by = ["age"]`.
 
     Examples
     --------
@@ -246,15 +245,6 @@ class DifferenceInProportions(SharesInGroups):
     the size of the group in the original over its size in the release: the error itself where the group's size is right. Two
     groups' difference of shares (a risk difference) is then off by at most the sum of their two errors.
 
-    Attributes
-    ----------
-    column : the column of the condition. Example: `column = "hospital"`.
-    bins : the labels of the bins that meet the condition: bins of [groups], if it has the column, otherwise bins that every
-        alternative has. Example: `bins = ["yes"]`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
-        `by = ["diabetes"]`.
-    overall : true also compares the share among all rows. Example: `overall = false`, `by = ["diabetes"]`.
-
     Privacy
     -------
     Sensitivity 1 / min m_g. p_g and m_g are the candidate's: public. A private row of g adds (1 - p_g)/m_g when it meets the
@@ -263,6 +253,15 @@ class DifferenceInProportions(SharesInGroups):
     divides, so no margin is needed and no group is filled up. a_g m_g - (p_g m_g) n_g is a whole number, exact whatever its
     size, over m_g^2; the quotient, at most n / m_g, is rounded to 2^-51 of itself: by 4 n 2^-53 of the sensitivity, which is
     below a quarter of a grid step up to 2^40 rows (`laplace_figure`).
+
+    Attributes
+    ----------
+    column : the column of the condition. Example: `column = "hospital"`.
+    bins : the labels of the bins that meet the condition: bins of [groups], if it has the column, otherwise bins that every
+        alternative has. Example: `bins = ["yes"]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
+        `by = ["diabetes"]`.
+    overall : true also compares the share among all rows. Example: `overall = false`, `by = ["diabetes"]`.
 
     Examples
     --------

@@ -160,7 +160,7 @@ OF_FLOATS = (
     Mutation(
         name="prior: a spread of 0 is accepted",
         breaks="the budget is lost to a fit of the lowest integers",
-        place="criteria.regressions:PriorGuess",
+        place="criteria.functional:PriorGuess",
         old="Annotated[float, Field(gt=0, allow_inf_nan=False)]",
         new="Finite",
         tests=(PRIOR,),

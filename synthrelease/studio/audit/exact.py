@@ -21,7 +21,8 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.columns import MarginalCriterion
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.functional import LinearModel
-from synthrelease.criteria.groups import ConditionalMean, ConditionalMedian, InGroups
+from synthrelease.criteria.groupings import InGroups
+from synthrelease.criteria.groups import ConditionalMean, ConditionalMedian
 from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.criteria.marginals import (
     AbsoluteMarginalError,

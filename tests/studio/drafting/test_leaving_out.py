@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.regressions import PriorGuess
+from synthrelease.criteria.functional import PriorGuess
 from synthrelease.errors import InputError, OutputError, SpecError
 from synthrelease.settings.base import naming_columns
 from synthrelease.spec.load import load_spec
