@@ -403,15 +403,15 @@ CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("generators.md", lambda: f"The largest clique of the model may have {DENSE_LIMIT:,} cells."),
     ("generators.md", lambda: f"The table may have 2^{power(CELL_LIMIT)} cells."),
     ("generators.md", lambda: f"each choice looks at {MOST_PAIRS:,} public pairs"),
-    ("threat-model.md", lambda: f"have at most {DENSE_LIMIT:,} cells."),
-    ("threat-model.md", lambda: f"**A column has at most {MAX_BINS:,} bins**"),
-    ("threat-model.md", lambda: f"at most {MAX_COLUMNS:,} columns, {MAX_TABLES} rules, generators or criteria, "
+    ("commands.md", lambda: f"have at most {DENSE_LIMIT:,} cells."),
+    ("commands.md", lambda: f"**A column has at most {MAX_BINS:,} bins**"),
+    ("commands.md", lambda: f"at most {MAX_COLUMNS:,} columns, {MAX_TABLES} rules, generators or criteria, "
      f"{MAX_CONFIGURATIONS:,} configurations and {MAX_SPEC_BYTES // 10**6} MB"),
     ("threat-model.md", lambda: f"**The dry run has {ROWS:,} made-up rows.**"),
     ("threat-model.md", lambda: f"for {USUAL_ROWS:,} rows unless `--rows` says otherwise"),
-    ("threat-model.md", lambda: f"**At most 2^{power(MOST_ROWS)} rows**, and "
+    ("commands.md", lambda: f"**At most 2^{power(MOST_ROWS)} rows**, and "
      f"2^{power(JointTest.most_rows)} for MST, AIM and a joint test."),
-    ("threat-model.md", lambda: f"`verify` reads folders of at most {MAX_BYTES // 10**9} GB."),
+    ("commands.md", lambda: f"`verify` reads folders of at most {MAX_BYTES // 10**9} GB."),
     ("drafting.md", lambda: f"its values are texts, {MAX_CODES:,} at most"),
     ("drafting.md", lambda: f"A draft has at most {MOST_COLUMNS} columns, and a release {MAX_COLUMNS:,}."),
     ("drafting.md", lambda: f"or that costs more than epsilon {float(MOST_EPSILON):g} is left out"),

@@ -50,11 +50,6 @@ STATED: list[tuple[str, Callable[[], str]]] = [
      f"{up(total(FRONTIER), 2)}."),
     ("README.md", lambda: f"a release of 160,000 simulated births at epsilon {up(total(FRONTIER), 2)}."),
     ("docs/faq.md", lambda: f"The births of this repository pass at {up(total(FRONTIER), 2)}."),
-    ("docs/architecture.md", lambda: f"{float(part(BIRTHS, 'number of rows')):g} (the number of rows) + "
-     f"{float(part(BIRTHS, 'criterion: regression coefficients')):g} once (the regression) + "
-     f"{up(part(BIRTHS, 'selection'), 7)}, the price of a hidden number of rounds of {float(a_round(BIRTHS)):g} ("
-     f"{float(spec(BIRTHS).generation_budget):g} generation + "
-     f"{float(a_round(BIRTHS) - spec(BIRTHS).generation_budget):g} for the other eight criteria), = {up(total(BIRTHS), 2)}."),
     ("docs/threat-model.md", lambda: f"({float(a_round(BIRTHS)):g} for the births)"),
     ("docs/threat-model.md", lambda: f"For 10 rounds that is {float(10 * a_round(BIRTHS)):g} instead of "
      f"{up(part(BIRTHS, 'selection'), 7)}."),
