@@ -24,13 +24,13 @@ from synthrelease.data.rules import (
     Gap,
     Rule,
     RuleError,
-    Said,
+    Truth,
     columns_of,
     comparisons,
     edges,
     parse_rule,
     plain_rule,
-    said,
+    truth_of,
 )
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
@@ -232,16 +232,16 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
     """Return a boolean array over the bins of `columns`: where a rule is true of every value."""
     names, shape = [column.name for column in columns], [len(column.labels) for column in columns]
 
-    def leaf(part: Comparison | Gap | Count) -> Said:
+    def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
             raise TypeError("a question neither counts nor compares columns")
         true, false = _with_missing(part, columns[names.index(part.column)], read)
         return spread_out(true, [part.column], names, shape), spread_out(false, [part.column], names, shape)
 
-    return said(rule, leaf)[0]
+    return truth_of(rule, leaf)[0]
 
 
-def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Said:
+def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
     """Read a comparison in every bin of values of its column; in the bin of missing values it stays unknown."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:

@@ -122,7 +122,7 @@ class RowsOfGroups:
             return rows_of_bins(rows, self._place, on_atoms, len(atoms))
 
         key = ("values by group", self.column, grouping.name)
-        cells = table.kept(key, counted) if isinstance(table, BinnedCounts) else counted()
+        cells = table.cached(key, counted) if isinstance(table, BinnedCounts) else counted()
         return sums_of_rows(cells, self._clipped(atoms.known_numbers))
 
     @property

@@ -87,7 +87,7 @@ class NumbersOfRoots:
 
         bins = tuple(scores.tobytes() for scores in self.scores)
         key = ("numbers of roots", self.columns, self.number, self.own, self.range, bins, grouping.name)
-        return table.kept(key, added) if isinstance(table, BinnedCounts) else added()
+        return table.cached(key, added) if isinstance(table, BinnedCounts) else added()
 
     @cached_property
     def _own_scores(self) -> tuple[np.ndarray, ...]:

@@ -58,7 +58,7 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
         places = [columns.transformation.schema.layout.index(name) for name in columns.names]
         return atoms_of(table, columns.transformation).project(places)
 
-    rows = table.kept(("records", columns.names), projected) if isinstance(table, BinnedCounts) else projected()
+    rows = table.cached(("records", columns.names), projected) if isinstance(table, BinnedCounts) else projected()
     numbers = [columns.of_atoms(*column) for column in zip(columns.names, columns.wanted, columns.numbers, strict=True)]
     values = np.column_stack([axis[rows.digits(number)] for number, axis in enumerate(numbers)])
     whole = np.isfinite(values).all(axis=1)

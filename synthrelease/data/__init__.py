@@ -1,3 +1,3 @@
-"""What tables can be: bins and rules as small grammars, the schema with its layouts, counts of cells, plausibility as masks.
-All public.
+"""Public descriptions of tables for all other components: bins, rules, columns and schema; counts of cells; masks of plausible
+cells.
 """

@@ -1,10 +1,10 @@
-"""Dates as they are written, and the numbers that a column may take from them.
+"""Read dates in a stated format, and compute the parts of a date that a column may use, such as the year.
 
-A format is made of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
-and of other characters, which stand for themselves. Months and days have two digits where two directives touch each other, and
-in yyyy-mm-dd, as ISO 8601 wants it. After a date a time of day may follow, behind T, a space or a colon; it is not looked at,
-nor is a time zone. Two-digit years are refused, because they do not tell the century, and so are names of months in other
-languages, because the same file would be read otherwise elsewhere.
+A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
+and of other characters, which stand for themselves. Months and days must have two digits where two directives touch each other,
+and in yyyy-mm-dd, as ISO 8601 demands. A time of day may follow the date after T, a space or a colon; the time and its zone are
+ignored. Two-digit years are refused because they do not determine the century. Month names in other languages are refused
+because the same file would be read differently elsewhere.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ PARTS = {
     "day": lambda day: day.day,
     "weekday": lambda day: day.isoweekday(),
 }
-"""What a column may take from a date: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7."""
+"""The parts of a date that a column may use, with their functions: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7.
+"""
 _EPOCH = date(1970, 1, 1).toordinal()
 _NEEDS = {"year": "Y", "quarter": "Ym", "month": "Ym"}
-"""Directives without which a part cannot be computed; all three for the others."""
+"""Directives that a part of a date needs; a part that is not listed needs all three."""
 _DIRECTIVE = re.compile("%(.?)", re.DOTALL)
 _DIGITS = {"Y": "[0-9]{4}", "m": "[0-9]{1,2}", "d": "[0-9]{1,2}", "b": "[A-Za-z]{3}"}
 _TWO_DIGITS = ("{1,2}", "{2}")
@@ -40,11 +41,11 @@ _TIME = "([T :][0-9]{1,2}:[0-9]{2}.*)?"
 
 @dataclass(frozen=True)
 class DateFormat:
-    """How dates are written, in the directives of strptime: "%d.%m.%Y".
+    """The format of the dates in a file, in directives of strptime, such as "%d.%m.%Y".
 
     Raises
     ------
-    Unexpected : for directives that are not understood, that occur twice, or that leave no date.
+    Unexpected : for a directive that is unknown or occurs twice, and for a format without a year or with a day but no month.
     """
 
     text: str
@@ -65,7 +66,7 @@ class DateFormat:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Return a regular expression with a group for each directive."""
+        """Return the regular expression of the format, with a named group for each directive."""
         pieces = re.split("(%[Ymdb])", self.text)  # directives at odd places
         for index in range(1, len(pieces), 2):
             letter = pieces[index][1]
@@ -76,7 +77,7 @@ class DateFormat:
         return re.compile("".join(pieces) + _TIME, re.DOTALL)
 
     def read(self, text: str) -> date | None:
-        """Return the date of a text, the first of the month or year where the format says no more; None where there is none."""
+        """Return the date in a text; None where the text is no such date. A format without day or month gives the first one."""
         match = self.pattern.fullmatch(text)
         if match is None:
             return None
@@ -94,11 +95,11 @@ class DateFormat:
 
 
 def years_between(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the completed years from one date to another, as ages are counted: born on 29 February, a year is over on 1 March.
+    """Return the completed years between dates, as ages are counted. For a start on 29 February, a year ends on 1 March.
 
     Parameters
     ----------
-    starts, ends : (n,) day numbers as `date.toordinal` has them.
+    starts, ends : (n,) day numbers as returned by `date.toordinal`.
     """
     years, days = [], []
     for ordinals in (starts, ends):

@@ -1,14 +1,14 @@
-"""Complete the gaps of a released table from its own rows.
+"""Impute the missing values of a released table from its own rows by hot-deck imputation.
 
-Filling the gaps of a released table from its own rows: donors that agree on the observed columns (hot-deck imputation).
+A missing value is a gap, unless the rules demand that it is missing (`gaps_of_cells`). A row with gaps (the recipient) receives
+its values from a donor, which is a row that has values in all these columns. Donor and recipient agree on the columns of
+`match` that the recipient has. The donor is drawn in proportion to how often its row occurs. While fewer than `donors` rows
+agree, the last column of `match` is dropped, then the one before it, and so on. One donor supplies all values that a recipient
+lacks, so that the values are consistent with each other. Imputation uses a released table and public randomness alone, so it
+has no privacy cost.
 
-What the rules demand to be missing is no gap and stays (`gaps`). A row that lacks values gets those of a donor: a row that has
-all of them, drawn in proportion to how often it occurs among the rows that agree with it on the columns of `match` that it has;
-on fewer of these, from the last one back, while there are fewer than `donors` rows. The values that one row lacks come from one
-donor, so that they go together. All of it is a function of a released table and of public randomness: it costs no privacy.
-
-Rows that are equal and incomplete are filled in blocks of at least `smallest` rows, all rows of a block from the same donor. So
-where every row of the table occurs at least `smallest` times, every row of a completed copy does, too.
+Equal incomplete rows are filled in blocks of at least `smallest` rows, and all rows of a block get the same donor. So if every
+row of the table occurs at least `smallest` times, every row of a completed copy does, too.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ import numpy as np
 from synthrelease.data.counts import Counts, EqualRows, words_of
 from synthrelease.data.plausibility import Mask, Plausibility
 
-# Which missing values of a table are gaps, and which the rules demand.
+# This section separates gaps from missing values that the rules demand. A survey does not ask everybody everything. A person
+# without work has no occupation, and a rule says so ("no work and occupation is not missing" never occurs). Such a value is not
+# unknown, so nothing may be imputed.
 #
-# A survey does not ask everybody everything: who does not work has no occupation, and the rules say so ("no work and occupation
-# is not missing" never occurs). Such a value is not unknown, and nothing must be filled in there.
-#
-# The rules demand that a value is missing where every value of its column would break one, whatever stands in the columns that
-# are still open. What is demanded is then as settled as what was observed, and may settle others: without work there is no
-# contract, and without a contract no hours.
+# The rules demand a missing value where every value of the column would break a rule, whatever the columns with gaps contain.
+# A demanded missing value is as certain as an observed value and may settle further columns: without work there is no contract,
+# and without a contract there are no hours.
 
 
 def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Plausibility) -> np.ndarray:
-    """Return (n_cells, n_columns) True where a value is missing that the rules do not demand to be missing.
+    """Return (n_cells, n_columns) True where a value is missing although the rules do not demand it.
 
     Parameters
     ----------
-    missing : per column, the index of its bin of missing values; None where it has none.
+    missing : per column, the index of its bin of missing values; None where a column has no such bin.
     plausibility : the rules for released rows, on the bins of the table.
     """
     open_ = np.zeros((len(table), len(missing)), dtype=bool)
@@ -61,8 +60,9 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Return (n_cells, n_bins) whether a bin of the column is allowed with the settled columns, and some bins of the
-    open ones."""
+    """Return (n_cells, n_bins) whether the mask allows a bin of the column with the known columns and with some bins of the
+    columns that have gaps.
+    """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
     possible = np.ones((len(cells), mask.forbidden.shape[axis]), dtype=bool)
@@ -82,24 +82,24 @@ def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: 
 
 
 MOST_TRIES = 100
-"""Draws of a donor whose values the rules allow, before fewer columns have to agree."""
+"""Number of donors that are drawn in search of values that the rules allow, before fewer columns have to agree."""
 
 
 class NotImputed(Exception):
-    """A gap that no released row can fill; the message says which, from the released table alone."""
+    """Raised for a gap that no released row can fill; the message names the columns and uses the released table alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """How the gaps of a table are filled.
+    """Settings of the imputation of a table.
 
     Attributes
     ----------
-    missing : per column, the index of its bin of missing values; None where it has none.
-    match : columns that a donor must agree in, the most important first.
-    donors : rows that must agree, before fewer columns have to.
-    copies : completed copies of the table.
-    smallest : rows that get the values of one donor, at least.
+    missing : per column, the index of its bin of missing values; None where a column has no such bin.
+    match : columns in which donor and recipient must agree, the most important first.
+    donors : smallest number of agreeing rows; with fewer of them, a column of `match` is dropped.
+    copies : number of completed copies of the table.
+    smallest : smallest number of equal rows that get the values of one donor.
     """
 
     missing: tuple[int | None, ...]
@@ -111,19 +111,20 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """A completed copy: per column (n_rows,) bins, rows in the order of the table's cells."""
+    """A completed copy of the table: (n_rows,) bins per column. Rows are in the order of the table's cells."""
 
     bins: tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """Cells of a table that lack the same columns, and the cells that have all of these.
+    """The cells of a table that have gaps in the same columns, and the cells that have values in all these columns.
 
     Attributes
     ----------
-    columns : those that are missing.
-    recipients, donors : indices of cells.
+    columns : the columns with gaps.
+    recipients : indices of the cells with these gaps.
+    donors : indices of the cells with values in all these columns.
     """
 
     columns: tuple[int, ...]
@@ -132,11 +133,15 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Yield every combination of columns that some row lacks, in order. Raises NotImputed where no row has all of them.
+    """Yield a `Pattern` for every combination of columns that have gaps in the same row, in order.
 
     Parameters
     ----------
-    open_ : (n_cells, n_columns) the gaps (`gaps.gaps_of_cells`). Donors have a value wherever a recipient has one of these.
+    open_ : (n_cells, n_columns) the gaps (`gaps_of_cells`).
+
+    Raises
+    ------
+    NotImputed : where no row has values in all columns of a combination.
     """
     empty = np.zeros(open_.shape, dtype=bool)
     for column, bin_of_missing in enumerate(missing):
@@ -155,11 +160,11 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
 
 
 def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: np.random.Generator) -> tuple[Completed, ...]:
-    """Return the copies. Observed values stay, and no completed row breaks a rule.
+    """Return the completed copies. Observed values do not change, and no completed row breaks a rule.
 
     Raises
     ------
-    NotImputed : when some gap has no donor whose values the rules allow.
+    NotImputed : when a gap has no donor with values that the rules allow.
     """
     copies = [[table.rows(column) for column in range(len(gaps.missing))] for _ in range(gaps.copies)]
     starts = np.concatenate([[0], np.cumsum(table.counts)])
@@ -177,7 +182,7 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
 @dataclass(frozen=True, kw_only=True)
 class _Blocks:
-    """Rows of equal cells cut into blocks: (n_blocks,) the place of the cell, its first row in the cell, and how many rows."""
+    """Blocks of equal rows: (n_blocks,) the index of each block's cell, its first row in the cell, and its number of rows."""
 
     cell: np.ndarray
     first: np.ndarray
@@ -185,7 +190,7 @@ class _Blocks:
 
 
 def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
-    """Make floor(count / smallest) blocks for each cell, at least one, as even as can be."""
+    """Divide each cell into floor(count / smallest) blocks, at least one, of nearly equal size."""
     pieces = np.maximum(1, counts // smallest)
     cell = np.repeat(np.arange(len(counts)), pieces)
     position = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -201,11 +206,11 @@ def _drawn(
     plausibility: Plausibility,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Return the (n_copies, n_blocks) cells of donors.
+    """Draw the donors of all blocks, and return the (n_copies, n_blocks) indices of their cells.
 
     Parameters
     ----------
-    recipient : (n_blocks,) the place of each block's cell among the recipients of the pattern.
+    recipient : (n_blocks,) the index of each block's cell among the recipients of the pattern.
     """
     match = [column for column in gaps.match if column not in pattern.columns]
     donor_cells = np.full((gaps.copies, len(recipient)), -1)
@@ -231,16 +236,16 @@ def _drawn(
 
 @dataclass(frozen=True, kw_only=True)
 class _Groups:
-    """Donors in groups that agree on some columns.
+    """Donors in groups of cells that agree on some columns.
 
     Attributes
     ----------
     group : (n_recipients,) the group that agrees with each recipient.
-    rows : (n_recipients,) rows of the table in that group.
-    donors : donor cells, groups side by side.
-    ends : (n_donors,) running numbers of rows of the table in these.
-    below : (n_groups,) rows before each group.
-    size : (n_groups,) rows in each group.
+    rows : (n_recipients,) number of donor rows in that group.
+    donors : donor cells, sorted by group.
+    ends : (n_donors,) cumulative number of rows of the table in `donors`.
+    below : (n_groups,) number of donor rows before each group.
+    size : (n_groups,) number of donor rows in each group.
     """
 
     group: np.ndarray
@@ -266,7 +271,7 @@ class _Groups:
         return cls(group=group, rows=size[group], donors=pattern.donors[order], ends=np.cumsum(counts), below=below, size=size)
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return (n,) a donor cell for each of these places among the recipients, in proportion to its rows."""
+        """Return (n,) a donor cell for each of these recipients, drawn in proportion to its number of rows."""
         groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])
         return self.donors[np.searchsorted(self.ends, rows, side="right")]
@@ -275,7 +280,7 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """Return (n,) whether a recipient with a donor's values is a row that the rules exclude."""
+    """Return (n,) whether the rules exclude the recipient's row once it has the donor's values in `columns`."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])
 
@@ -283,8 +288,9 @@ def _forbidden(
 def combined(estimates: Sequence[float], variances: Sequence[float]) -> tuple[float, float]:
     """Combine the estimates of M copies: their mean, and the variance v + (1 + 1/M) b (Rubin 1987).
 
-    v is the mean of the variances within the copies, b the variance of the estimates between them. Of released copies this
-    variance is too small: v leaves out the error of the synthesis, and the donors are taken as if they were all there are.
+    v is the mean of the variances within the copies, and b is the variance of the estimates between the copies. For copies of a
+    released table this variance is too small: v leaves out the error of the synthesis, and the donors are treated as if no
+    other rows existed.
     """
     copies = len(estimates)
     within, between = float(np.mean(variances)), float(np.var(estimates, ddof=1))

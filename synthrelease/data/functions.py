@@ -1,4 +1,4 @@
-"""Columns that rules make functions of another one: to each of its bins they leave one bin, as a region to a municipality."""
+"""Find columns that the rules make a function of another column, as the region is a function of the municipality."""
 
 from __future__ import annotations
 
@@ -8,11 +8,23 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.data.rules import HOLDS, IS_MISSING, Comparison, Count, Domain, Gap, Rule, Said, columns_of, plain_rule, said
+from synthrelease.data.rules import (
+    HOLDS,
+    IS_MISSING,
+    Comparison,
+    Count,
+    Domain,
+    Gap,
+    Rule,
+    Truth,
+    columns_of,
+    plain_rule,
+    truth_of,
+)
 from synthrelease.data.schema import PublishedColumn
 
 MOST_CELLS = 10**7
-"""Of two columns that are looked at."""
+"""Largest number of cells of a pair of columns that is examined."""
 _EVERY_ROW = {"raw", "synthetic"}
 
 
@@ -27,14 +39,14 @@ class StatedRule(Protocol):
 
 
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
-    """Yield the place of each column that follows from one other in every row, with the place of the other.
+    """Yield the index of each column that is a function of one other column in every row, with the index of the other column.
 
-    A rule counts where it is for private rows and for released ones: for a table of the other column has this one, too, only
-    where it follows in the private rows, and the model knows it only where it follows in the released ones.
+    Only rules for both private and released rows count. In the private rows the function must hold so that a table with the
+    other column determines this column as well. In the released rows the function must hold so that the model knows it.
 
     Parameters
     ----------
-    columns : each on all bins that it may be released on. It follows from the other one on any of them.
+    columns : for each column its alternative binnings. The function must hold for every combination of alternatives.
     """
     domains = {alternatives[0].name: _domain(alternatives[0]) for alternatives in columns}
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
@@ -58,13 +70,13 @@ def _domain(column: PublishedColumn) -> Domain:
 
 
 def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColumn) -> bool:
-    """Return whether the rules leave at most one bin of `upper` to each of `lower`."""
+    """Return whether the rules allow at most one bin of `upper` for each bin of `lower`."""
     shape = len(upper.labels), len(lower.labels)
     if shape[0] * shape[1] > MOST_CELLS:
         return False
     forbidden = np.zeros(shape, dtype=bool)
 
-    def leaf(part: Comparison | Gap | Count) -> Said:
+    def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
             raise TypeError("a rule that counts or compares columns says nothing of bins")
         column, view = (upper, (-1, 1)) if part.column == upper.name else (lower, (1, -1))
@@ -72,13 +84,14 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
         return true.reshape(view), false.reshape(view)
 
     for rule in rules:
-        forbidden |= said(rule, leaf)[0]
+        forbidden |= truth_of(rule, leaf)[0]
     return bool(((~forbidden).sum(axis=0) <= 1).all())
 
 
-def _of_bins(part: Comparison, column: PublishedColumn) -> Said:
-    """Return (n_bins,) where a comparison is true of all values of a bin, and where of none; neither for the bin of missing
-    values.
+def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
+    """Return two (n_bins,) arrays: whether a comparison is true of all values of a bin, and whether it is true of none.
+
+    A comparison with a value is unknown for the bin of missing values, so both entries of that bin are False.
     """
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:

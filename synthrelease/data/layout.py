@@ -1,4 +1,6 @@
-"""The public shape of a table of counts, and the groups of columns that share one code (`counts.codes_of`)."""
+"""Describe the public shape of a table of counts: names of columns, numbers of bins, and columns that share one integer
+code.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +12,32 @@ from functools import cached_property
 import numpy as np
 
 CODED_CELLS = 2**62
-"""Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
+"""Largest number of cells for which every cell gets a code in 64 bits. One bit is spare, so that two codes can be added."""
 
 MOST_AXES = 32 if np.__version__.startswith("1.") else 64
-"""Axes that an array may have in numpy. A layout may have more columns, and few cells where most columns have one bin."""
+"""Largest number of axes of a numpy array. A layout may have more columns, and still few cells where most columns have one bin.
+"""
 
 Columns = tuple[int, ...]
-"""Some columns of a layout, by position. Which columns they are is public."""
-Room = float
-"""Cells for which there is room. How many cells of a table occur may decide it: it rules time and memory, and never what comes
-out."""
+"""Positions of some columns of a layout. The choice of columns is public."""
+CellLimit = float
+"""Largest number of cells of a table. It may depend on how many cells of a private table occur: it affects time and memory,
+never the result.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Column names and the number of bins of each: the public shape of a table of counts, of any width.
+    """Names of columns with their numbers of bins: the public shape of a table of counts with any number of columns.
 
-    Cells are ordered by the bin of the first column, then by that of the second, and so on. Where the layout `has_codes`, a
-    cell's code is its place in this order. Wider rows are compared as a few `words`, each the code of neighbouring columns.
+    Cells are ordered by the bin of the first column, then by the bin of the second column, and so on. Where the layout
+    `has_codes`, the code of a cell is its position in this order. Wider rows are compared by a few `words`; each word is the
+    code of neighbouring columns.
 
     Attributes
     ----------
-    numbers : what stands for the bins of each column, or None; empty where it is not known. It tells no layouts apart.
+    numbers : per column, the representative value of each bin, or None for a bin without one; empty where the values are not
+        known. Two layouts that differ only in `numbers` compare as equal.
     """
 
     columns: tuple[str, ...]
@@ -40,22 +46,27 @@ class Layout:
 
     @cached_property
     def n_cells(self) -> int:
-        """Return the number of cells of the whole domain (a Python integer: it may be large)."""
+        """Return the number of cells of the whole domain, as a Python integer because it may exceed 64 bits."""
         return math.prod(self.sizes)
 
     @property
     def has_codes(self) -> bool:
-        """Whether every cell has a code, which fits into 64 bits."""
+        """Return whether every cell has a code that fits into 64 bits."""
         return self.n_cells <= CODED_CELLS
 
     @cached_property
     def words(self) -> tuple[Columns, ...]:
-        """Neighbouring columns, as many in each as have a code together: one word where the layout has codes."""
+        """Return groups of neighbouring columns, each as large as one code allows. A layout with codes has a single word."""
         return self.words_within(CODED_CELLS)
 
-    def words_within(self, room: Room, columns: Iterable[int] | None = None, most: int | None = None) -> tuple[Columns, ...]:
-        """Return columns that follow each other, of these or of all, as many together as have at most `room` combinations of
-        bins; at least one, and no more than `most`."""
+    def words_within(
+        self, room: CellLimit, columns: Iterable[int] | None = None, most: int | None = None
+    ) -> tuple[Columns, ...]:
+        """Return groups of consecutive columns, each with at most `room` combinations of bins and at most `most` columns.
+
+        A group has at least one column, even where that column alone has more bins than `room`. `columns` restricts the groups
+        to these columns.
+        """
         groups, cells = list[list[int]](), math.inf
         for column in range(len(self.sizes)) if columns is None else columns:
             if cells * self.sizes[column] > room or len(groups[-1]) == most:
@@ -66,9 +77,7 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return the columns with the most bins, of these or of all, in words: the columns to coarsen where a table is too
-        large.
-        """
+        """Return a text that names the `most` columns with the most bins: the columns to coarsen where a table is too large."""
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
         return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in largest)
@@ -84,15 +93,15 @@ class Layout:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarksCounted:
-    """The rule by which the atomic bin of a column of counts follows from the bins of the columns it counts.
+class CountedIndicators:
+    """The rule that computes the atomic bin of a column that counts indicators from the bins of the counted columns.
 
     Attributes
     ----------
-    column : its place in the layout.
-    marks : by the place of each column that it counts, (n_atoms,) whether a row with that atomic bin has the mark. A missing
-        value is none.
-    bins : (n_marks + 1,) the atomic bin for each number of marks.
+    column : the position of the counting column in the layout.
+    marks : by the position of each counted column, (n_atoms,) whether a row with that atomic bin counts as 1. A missing value
+        counts as 0.
+    bins : (n_marks + 1,) the atomic bin for each number of indicators.
     """
 
     column: int

@@ -1,8 +1,8 @@
-"""Two tables with a key between them as one: a root with all its members is one wide record.
+"""Join two linked tables into one: a root (such as a household) with all its members (its persons) is one wide record.
 
-A wide record has the columns of the root, the number of its members, and then a slot for each member that it can have, with
-every column of a member. A slot that no member fills has the last bin of each of its columns. So whatever works with records
-works with roots and their members: a record is a root with all of them, and replacing it replaces all of them.
+A wide record has the columns of the root, the number of its members, and then a slot for each possible member, with every
+column of a member. An empty slot has the last bin of each of its columns. So everything that works with records also works with
+roots and their members. Replacing one record replaces the root with all its members.
 """
 
 from __future__ import annotations
@@ -16,31 +16,34 @@ from typing import Literal, TypeVar
 import numpy as np
 
 NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.|other\.)?[^\W\d]\w*(?:\.\w+)?")
-"""In a condition: a text in quotes, or a name, with a level behind a point; `first.` or `other.` before another member's."""
+"""Matches the parts of a condition: a text in quotes, or a name, perhaps with a level after a point. The prefix `first.` or
+`other.` names a column of another member.
+"""
 
 FIRST, OTHER = "first.", "other."
 
 Stated = TypeVar("Stated")
 
 ABSENT = "absent"
-"""The label of a slot that no member fills, where a column of members has no bin of missing values."""
+"""The label for an empty slot, where a column of members has no bin of missing values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Linked:
-    """How the members of a root stand in its record.
+    """How the members of a root are arranged in its wide record.
 
     Attributes
     ----------
-    key : the column of both files that says whose member a row is; released under this name, as new numbers.
+    key : the column of both files that identifies the root of a row; it is released under this name, with new numbers.
     size : the name of the column with the number of members.
-    names : of the columns of a member.
-    slots : for each member that a root can have, the names of its columns in the wide record, in the order of `names`.
-    whole : those of `names` in which a member that is there has a value; in the others it may be missing.
-    least : members that a kept root has, at least.
-    more : what happens to members above so many: "first" keeps the first ones, "drop" leaves out the root with all of them.
-    order : columns of the members' file by which they are ordered.
-    reference : (column, text) of the members who come first; None for none.
+    names : the columns of a member.
+    slots : for each possible member, the names of its columns in the wide record, in the order of `names`.
+    whole : the columns of `names` in which an existing member always has a value; in the other columns a value may be missing.
+    least : smallest number of members of a root that is kept.
+    more : what happens to a root with more members than slots: "first" keeps its first members, "drop" excludes the root with
+        all its members.
+    order : columns of the members' file by which the members of a root are ordered.
+    reference : (column, text) that identifies the members who come first; None where there is no such rule.
     """
 
     key: str
@@ -55,31 +58,32 @@ class Linked:
 
     @property
     def most(self) -> int:
-        """Members of a root, at most."""
+        """Return the largest number of members of a root."""
         return len(self.slots)
 
     def numbers(self, bins: np.ndarray) -> np.ndarray:
-        """Return (n_rows,) how many members roots have, by the bins of the column with their number."""
+        """Return the (n_rows,) number of members of roots, from the bins of the column with the number of members."""
         numbers: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
         return numbers
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """Return the columns of slots in which an existing member has a value."""
+        """Return the columns of all slots in which an existing member always has a value."""
         return frozenset(
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
 
     def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return how many members a root in each cell of a table of the wide record has.
+        """Return the smallest and the largest number of members of a root in each cell of a table of the wide record.
 
         Parameters
         ----------
-        names, sizes : of the columns of the table.
+        names, sizes : the columns of the table, and their numbers of bins.
 
         Returns
         -------
-        tuple : two arrays of shape `sizes`, the least number and the largest; the least is above the largest where no root is.
+        tuple : two arrays of shape `sizes`, the smallest and the largest number. In a cell where no root can be, the smallest
+            is above the largest.
         """
         low, high = np.full(sizes, self.least), np.full(sizes, self.most)
         for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
@@ -94,16 +98,15 @@ class Linked:
         return low, high
 
     def place_of(self, name: str) -> int | None:
-        """Return the slot that a column of the wide record belongs to, from 0; None for one of roots."""
+        """Return the slot, from 0, to which a column of the wide record belongs; None for a column of roots."""
         return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
-        """Give the slots of wide rows that no member fills their last bin, in place.
+        """Set the columns of empty slots to their last bin, in place.
 
         Parameters
         ----------
-        names, sizes, bins : of the columns of the wide record: what they are called, how many bins they have, and (n_rows,) the
-            bin of each row.
+        names, sizes, bins : for each column of the wide record its name, its number of bins, and the (n_rows,) bin of each row.
         """
         number = self.numbers(bins[names.index(self.size)])
         for index, slot in enumerate(self.slots):
@@ -111,12 +114,12 @@ class Linked:
                 bins[column][number <= index] = sizes[column] - 1
 
     def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], ordering: Container[str]) -> list[np.ndarray]:
-        """Return wide rows whose members stand in the increasing order of their bins, whichever slots they had before.
+        """Return the bins of wide rows after sorting the members of each row by their bins in the columns of `ordering`.
 
         Parameters
         ----------
-        names, bins : of the columns of the wide record: what they are called, and (n_rows,) the bin of each row.
-        ordering : the columns whose bins order the members, and that are put in order; in all slots, or in none.
+        names, bins : for each column of the wide record its name, and the (n_rows,) bin of each row.
+        ordering : the columns by which members are sorted. Only their bins are moved. It has all slots of a column, or none.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
@@ -132,15 +135,15 @@ class Linked:
 
     @property
     def of_members(self) -> frozenset[str]:
-        """The names of all columns of slots."""
+        """Return the names of the columns of all slots."""
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """Return the columns of the wide record that a name means: those of all slots, where the name is a column of members.
+        """Return the columns of the wide record for a name: the columns of all slots, where the name is a column of members.
 
         Parameters
         ----------
-        known : the columns of the wide record, which are about themselves.
+        known : the columns of the wide record; a name among these stands for itself.
         """
         plain = name.removeprefix(FIRST).removeprefix(OTHER)
         if name in known or plain not in self.names:
@@ -148,12 +151,14 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Return the columns of roots among these, the number of members included."""
+        """Return the columns of roots among `names`, the number of members included."""
         return [name for name in names if name not in self.of_members]
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return the statements about columns by name; a column of members stands for each slot without a statement of its own."""
+    """Return statements by column of the wide record. A statement about a column of members applies to every slot that has no
+    statement of its own.
+    """
     if linked is None:
         return dict(stated)
     in_all_slots = {slot: value for name, value in stated.items() for slot in linked.slots_of(name, known)}
@@ -161,11 +166,11 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
-    """Return a condition on columns of a member as a condition on the member at this place, from 1.
+    """Rewrite a condition on columns of a member for the member at position `place`, from 1, of the wide record.
 
     Parameters
     ----------
-    other : the place of the member whose columns other.NAME are; first.NAME are the first one's.
+    other : the position of the member to whom other.NAME refers; first.NAME refers to the first member.
     """
     places = {FIRST: 1, OTHER: other or place, "": place}
 
@@ -180,15 +185,15 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
 
 
 def is_count(match: re.Match[str]) -> bool:
-    """Return whether a name in a condition is the function that counts, and not a column."""
+    """Return whether a matched name in a condition is the function `count`, and not a column."""
     return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 
 def slot_name(name: str, place: int) -> str:
-    """Return the column of a wide record for a column of its member at this place, from 1."""
+    """Return the name of the column of a wide record for a column of its member at this position, from 1."""
     return f"{name}_{place}"
 
 
 def of_member(place: int) -> str:
-    """Return the ending of the description of a slot's column."""
+    """Return the end of the description of a slot's column, such as ", of member 2"."""
     return f", of member {place}"

@@ -1,4 +1,4 @@
-"""Sub-tables (marginals) of one table or of the difference of two, each summed from a small one that contains it."""
+"""Compute marginals of a table, or of the difference of two tables, each from a small table that contains it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from synthrelease.data.counts import (
     word_of,
     words_of,
 )
-from synthrelease.data.layout import MOST_AXES, Columns, Layout, Room
+from synthrelease.data.layout import MOST_AXES, CellLimit, Columns, Layout
 
-# Tables with one axis for each column: added up to some columns or to coarser bins, and spread out from these again.
+# These functions sum full arrays (one axis per column) over columns or to coarser bins, and broadcast marginals back.
 
 
 def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Hashable]) -> np.ndarray:
-    """Return the sums of a table over all columns but some.
+    """Return the marginal of a table on some of its columns, by summing over the other columns.
 
     Parameters
     ----------
-    columns : of the axes of `table`.
-    names : some of them, in the order that the result has.
+    columns : the columns of the axes of `table`.
+    names : the columns of the result, in this order.
     """
     ordered = [name for name in columns if name in names]
     summed = tuple(axis for axis, name in enumerate(columns) if name not in names)
@@ -41,11 +41,11 @@ def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Has
 
 
 def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
-    """Return the sums of a table over coarser bins of one axis, in the type of the table.
+    """Return the table with merged bins along one axis, in the type of the table.
 
     Parameters
     ----------
-    into : which of the `size` bins each bin of the axis goes to; several may go to one.
+    into : for each bin of the axis, its new bin, from 0 to `size` - 1; bins with the same new bin are summed.
     """
     merged = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
     np.add.at(np.moveaxis(merged, axis, 0), np.asarray(into), np.moveaxis(table, axis, 0))
@@ -53,12 +53,12 @@ def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndar
 
 
 def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Hashable], shape: Sequence[int]) -> np.ndarray:
-    """Return a table over some columns, with the same value in every bin of the others; a read-only view.
+    """Broadcast a table to more columns, with the same value in every bin of the added columns; the result is a read-only view.
 
     Parameters
     ----------
-    names : the columns of `part`, some of `columns`. Axes of `part` before them are kept as they are, as the first ones.
-    columns, shape : all columns of the result, and their sizes.
+    names : the columns of the last axes of `part`, some of `columns`. Other axes of `part` come first and do not change.
+    columns, shape : all columns of the result, and their numbers of bins.
     """
     leading = part.ndim - len(names)
     ordered = [name for name in columns if name in names]
@@ -67,27 +67,30 @@ def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Ha
     return np.broadcast_to(view, (*part.shape[:leading], *shape))
 
 
-# Which sub-tables there are of a table of many columns, and the order in which they are summed up: by its columns alone.
+# The functions below determine the marginals of a table with many columns, and the order of summation, from its columns alone.
 
 GROUP_CELLS = 2**18
-"""Cells, at most, of the tables that are counted from the cells that occur, where columns are few enough to share one."""
+"""Largest number of cells of a group's table that is counted from the cells that occur."""
 _FEWEST_CELLS = 2**12
 _FEW_COLUMNS = 12
 Groups = set[int]
-"""Groups of columns, by their numbers."""
+"""Groups of columns, by index."""
 _Step = tuple[int, Columns]
 
 
-def column_groups(layout: Layout, together: int, cells: Room) -> tuple[Columns, ...]:
-    """Neighbouring columns put together so that `together` groups have about as many cells as wanted, within limits; at least
-    one column each."""
+def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Columns, ...]:
+    """Return groups of neighbouring columns such that `together` groups jointly have about `cells` cells, within limits.
+
+    Each group has at least one column.
+    """
     most = min(GROUP_CELLS, max(_FEWEST_CELLS, cells))
     return layout.words_within(max(2.0, most ** (1 / together)), most=max(1, MOST_AXES // together))
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether these groups are the first that contain a table with columns of `touched`; the table appears with
-    other groups too.
+    """Return whether `chosen` is the first combination of groups that contains a table with columns in the groups `touched`.
+
+    The same table is part of several combinations of groups, and must be yielded only once.
     """
     missing = len(chosen) - len(touched)
     first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
@@ -95,20 +98,23 @@ def are_first_with(chosen: Columns, touched: Groups) -> bool:
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """Return (bins of all columns, cells) 1 where a cell of a table of this shape has a bin of a column."""
+    """Return a (number of bins of all columns, number of cells) matrix: 1 where a cell of a table of this shape has the bin,
+    otherwise 0.
+    """
     bins = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return every way down to at most `largest` of so many columns, each once, depth first: how many columns were summed
-    out, and the remaining columns.
+    """Return all subsets of `columns` columns that lead to at most `largest` columns, depth first, each once.
+
+    Each item has the number of columns that were summed out, and the remaining columns.
     """
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
 
 def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """Yield the ways from these columns, of which the first `kept` are kept."""
+    """Yield the steps from the columns `left`, of which the first `fixed` columns are never summed out."""
     yield depth, left
     if len(left) > 1:
         for out in range(fixed, min(len(left) - 1, largest) + 1):
@@ -117,23 +123,23 @@ def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Itera
 
 @lru_cache(maxsize=64)
 def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """Return the ways for few columns, made once: they do not depend on the names of the columns."""
+    """Return the steps for few columns, from a cache: the steps depend on the number of columns alone."""
     return tuple(_steps(tuple(range(columns)), largest))
 
 
 _CELLS_A_ROW = 16
-"""Cells of a table for each of its different rows, above which pairs are counted from the rows."""
+"""Ratio of cells to distinct rows above which pairs of columns are counted from the rows."""
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
-"""Sub-tables that a lattice keeps to sum others from, and the numbers in them (64 MiB), beside the whole table."""
+"""Largest number of marginals that a lattice stores besides the whole table, and of numbers in these marginals (64 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """A table as the cells that occur.
+    """A table of integers, stored as the cells that occur.
 
     Attributes
     ----------
-    bins : for every column, (n_cells,) the bin of every cell; different cells.
+    bins : for every column, (n_cells,) the bin of every cell; all cells are distinct.
     values : (n_cells,) integers, which may be 0 or negative.
     """
 
@@ -142,16 +148,16 @@ class Sparse:
 
     @cached_property
     def addends(self) -> Addends:
-        """The values, to be added up many times."""
+        """Return the values, prepared for repeated sums."""
         return Addends(self.values)
 
 
 Table = np.ndarray | Sparse
-"""A full array, one axis a column, or the cells that occur where that array would be too large (`has_full_array`)."""
+"""A full array with one axis per column, or the cells that occur where that array would be too large (`has_full_array`)."""
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
-    """Return the table of these columns of all parts together; the layout covers these columns."""
+    """Return the sum of the marginals of all parts on the given columns; `layout` is the layout of these columns."""
     if has_full_array(layout):
         every = [part.addends.sums(codes_of(layout, [part.bins[c] for c in columns]), layout.n_cells) for part in parts]
         return reduce(np.add, every).reshape(layout.sizes)
@@ -161,29 +167,30 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
 
 
 def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
-    """Return the sub-table of `columns` of a table with the columns `parent` of a layout, in the same order."""
+    """Return the marginal on `columns` of a table that has the columns `parent` of a layout, in the same order."""
     if not isinstance(table, Sparse):
         return np.add.reduce(table, axis=tuple(axis for axis, column in enumerate(parent) if column not in columns))
     return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)
 
 
 def values_of(table: Table) -> np.ndarray:
-    """Return the values of the table's cells; for a sparse table those of the occurring cells."""
+    """Return the values of all cells of a table; for a sparse table only the values of the cells that occur."""
     return table.values if isinstance(table, Sparse) else table.ravel()
 
 
 class Lattice:
-    """Sub-tables of one table of integers.
+    """The marginals of one table of integers, computed on request.
 
-    Values may be negative: no cell is dropped for being absent from one side of a difference. The sub-tables used last are
-    stored, at most `KEPT_TABLES` of them with `KEPT_CELLS` numbers in all, so that memory does not grow with the requests.
+    Values may be negative. In a difference of tables no cell is dropped because it is absent from one of them. The most
+    recently used marginals are stored, at most `KEPT_TABLES` marginals with `KEPT_CELLS` numbers in all, so memory does not
+    grow with the requests.
 
     Attributes
     ----------
-    whole : the table as a full array; None where that would be too large (`has_full_array`).
-    parts : otherwise tables of which it is the sum, one or more. Most cells of two wide tables are in one alone, so that adding
-        them up would cost much and spare little.
-    pairs : all tables of two columns, where they were counted at once (`with_pairs`); else empty.
+    whole : the table as a full array; None where that array would be too large (`has_full_array`).
+    parts : one or more tables whose sum is the table, where `whole` is None. Most cells of two wide tables occur in one of them
+        only, so adding the tables first would cost much and save little.
+    pairs : all marginals of two columns, where they were counted together (`with_pairs`); otherwise empty.
     """
 
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
@@ -196,7 +203,7 @@ class Lattice:
         self.pairs: dict[Columns, np.ndarray] = {}
 
     def get(self, columns: Columns) -> np.ndarray:
-        """Return the full array of the sub-table of `columns` (increasing)."""
+        """Return the marginal on `columns` (increasing) as a full array. Raises ValueError where it has too many cells."""
         if columns in self.pairs:
             return self.pairs[columns]
         check_full_array(self.layout.subset(columns))
@@ -206,15 +213,14 @@ class Lattice:
         return table
 
     def values(self, columns: Columns) -> np.ndarray:
-        """Return the values of the cells of a sub-table; without a full array only the occurring cells."""
+        """Return the values of the cells of a marginal; of a sparse marginal only the values of the cells that occur."""
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
-        """Return the full array of a sub-table with axes (first..., last), in this order, for asking about many columns in
-        turn.
+        """Return the marginal on the columns (first..., last) as a full array, with its axes in this order.
 
-        Of a table above DENSE_LIMIT it is counted from the cells that occur; what belongs to `first` is done once for all
-        columns that are asked for one after the other.
+        The method is fast for many successive values of `last` with the same `first`: for a sparse table the codes of `first`
+        are computed once.
         """
         if self.whole is not None:
             columns = tuple(sorted((*first, last)))
@@ -227,7 +233,7 @@ class Lattice:
         return self.sums(codes, layout)
 
     def sums(self, codes: Iterable[np.ndarray], layout: Layout) -> np.ndarray:
-        """Return the full array of a small table, when the code of each part's cells in it is known."""
+        """Return the full array of a small marginal, from the codes of the cells of each part."""
         every = (part.addends.sums(of_part, layout.n_cells) for of_part, part in zip(codes, self.parts, strict=True))
         return reduce(np.add, every).reshape(layout.sizes)
 
@@ -251,7 +257,7 @@ class Lattice:
         return table_kept.table
 
     def _keep(self, table: _Kept) -> None:
-        """Store a table, in place of the tables that were unused longest."""
+        """Store a marginal, and drop the least recently used marginals where the limits are exceeded."""
         self._kept[table.columns] = self._wide.setdefault(len(table.columns), {})[table.columns] = table
         self._cells += table.cells
         while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
@@ -260,7 +266,7 @@ class Lattice:
             self._cells -= gone.cells
 
     def _work(self, n_columns: int) -> int:
-        """Return how many numbers must be read to sum up a sub-table of so many columns from the whole table."""
+        """Return how many numbers must be read to compute a marginal of `n_columns` columns from the whole table."""
         return sum(len(part.values) for part in self.parts) * (1 + n_columns) if self.whole is None else self.whole.size
 
     def _of_whole(self, columns: Columns) -> Table:
@@ -270,12 +276,12 @@ class Lattice:
 
 
 class _Kept:
-    """A sub-table that others may be summed from.
+    """A stored marginal, from which other marginals may be summed.
 
     Attributes
     ----------
-    mask : its columns as bits.
-    cells : numbers that it holds.
+    mask : its columns, as bits of an integer.
+    cells : how many numbers are stored.
     """
 
     __slots__ = ("cells", "columns", "mask", "table")
@@ -285,7 +291,7 @@ class _Kept:
         self.cells = len(table.values) * (1 + len(columns)) if isinstance(table, Sparse) else table.size
 
     def work(self, n_columns: int) -> int:
-        """Return how many numbers must be read to sum up a sub-table of so many columns."""
+        """Return how many numbers must be read to compute a marginal of `n_columns` columns from this one."""
         return len(self.table.values) * (1 + n_columns) if isinstance(self.table, Sparse) else self.cells
 
 
@@ -294,35 +300,38 @@ def _mask(columns: Columns) -> int:
 
 
 def lattice(table: Counts) -> Lattice:
-    """Return the marginals of one table."""
+    """Return the lattice of the marginals of one table."""
     if has_full_array(table.layout):
         return Lattice(table.layout, table.dense().reshape(table.layout.sizes))
     return Lattice(table.layout, None, Sparse(table.bins, table.counts))
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return the marginals of left minus right. Every cell that occurs in either is included, also where both are equal."""
+    """Return the lattice of the marginals of left minus right. It includes every cell that occurs in either table, also with
+    difference 0.
+    """
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
     return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, -right.counts))
 
 
-# All sub-tables of at most so many columns of one table of integers, one after the other, with one branch in memory.
+# All marginals of at most a given number of columns are computed one after the other, with one branch in memory.
 #
-# A table is summed over one column at a time, depth first: what is alive is a chain of ever smaller tables, not all of them.
-# Where the table is too large for a full array and few columns are wanted, its columns are put into groups, every few groups
-# are counted at once from the cells that occur, and the sub-tables are summed from these.
+# A table is summed over one column at a time, depth first, so only a chain of ever smaller tables is in memory. Where the table
+# is too large for a full array and marginals of few columns are wanted, its columns are put into groups. Combinations of a few
+# groups are counted from the cells that occur, and the marginals are summed from these tables.
 
 
 def differences(
     left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield columns and values of left minus right, for every table of 1 to `largest` columns, and for the named ones, each
-    once.
+    """Yield columns and values of left minus right for every marginal of 1 to `largest` columns, and for the named marginals,
+    each once.
 
-    Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
-    DENSE_LIMIT cells every cell. Tables come in no particular order. Where half of all tables of a width are named, they are
-    met on the way through all of them; otherwise each is summed up by itself.
+    The values include every cell that occurs in either table, also where they are 0 or negative; for marginals with at most
+    DENSE_LIMIT cells they include every cell. Marginals come in no particular order. Where at least half of all marginals with
+    some number of columns are named, all marginals with this number of columns are computed; otherwise each named marginal is
+    summed separately.
     """
     whole = difference(left, right)
     names_wanted, width = set(named), len(left.layout.sizes)
@@ -337,14 +346,14 @@ def differences(
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
+    """Yield columns (increasing) and values of every marginal of 1 to `largest` columns, each once."""
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.whole is not None or largest == len(sizes):
         groups: tuple[Columns, ...] = (tuple(range(len(sizes))),)
     else:
         occur = sum(len(part.values) for part in whole.parts)
-        cells_wanted = occur if largest == 2 else occur // 4  # summing up takes no longer than counting
+        cells_wanted = occur if largest == 2 else occur // 4  # so that summation takes no longer than counting
         groups = column_groups(whole.layout, largest, cells_wanted)
     together = min(largest, len(groups))
     cells = [math.prod(sizes[column] for column in group) for group in groups]
@@ -363,11 +372,11 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Return the marginals of a table for which nearly all pairs of columns will be needed: these are counted at once.
+    """Return the lattice of a table for which nearly all pairs of columns will be needed; all pairs are counted together.
 
-    One by one, the pairs of 200 columns with 2 bins take six times as long. Pairs that need more room than is kept, and those
-    of a full array, are counted when they are asked for. Of few rows there is no full array: to sum it takes as long as it has
-    cells.
+    Counting the pairs of 200 columns with 2 bins one by one takes six times as long. Pairs of a full array, and pairs that
+    exceed `KEPT_CELLS` cells, are counted on request. A table with few distinct rows is not stored as a full array, because
+    summing an array takes time in proportion to its cells.
     """
     sizes, is_sparse = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
     whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if is_sparse else lattice(table)
@@ -380,18 +389,18 @@ def with_pairs(table: Counts) -> Lattice:
 
 
 def _are_doubles(whole: Lattice) -> bool:
-    """Return whether no sum of some of its values is too large for a double."""
+    """Return whether every sum of values of the table is exact as a double."""
     return sum(np.abs(part.values).sum(dtype=float) for part in whole.parts) < 2.0**53
 
 
 def _pairs(
     whole: Lattice, groups: Sequence[Columns], cells: Sequence[int], words: Sequence[Sequence[np.ndarray]]
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the tables of one and two columns; pairs in different groups are made all at once.
+    """Yield the marginals of one and two columns; all pairs of columns in two different groups are computed together.
 
-    S_g has a line for every bin of every column of a group g, with 1 for the cells that have it. With T the table of the groups
-    g and h, as a matrix, S_g T S_h' holds the tables of each column of g with each of h. Doubles are exact here: whole numbers
-    are added up, and `_are_doubles`.
+    The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
+    table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
+    Doubles are exact here, because only whole numbers are added and `_are_doubles` holds.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]
@@ -412,7 +421,7 @@ def _pairs(
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
-    """Yield all tables of at most `largest` columns that the table is summed up to, each once, along `steps_down`."""
+    """Yield all marginals of a table with at most `largest` columns, each once, in the order of `steps_down`."""
     branch = [(columns, table)]
     for depth, left in steps_down(len(columns), largest):
         chosen = tuple(columns[number] for number in left)
@@ -425,7 +434,9 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Return for each group of columns the cells of every part as codes; none for a full array or a large group."""
+    """Return for each group of columns the codes of the cells of every part; an empty list for a full array or where a group is
+    large.
+    """
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [
@@ -442,7 +453,7 @@ def _ordered(
     words: Sequence[Sequence[np.ndarray]],
     order: Columns,
 ) -> Table:
-    """Return the sub-table of the chosen groups of columns, which follow each other, with its axes in another order."""
+    """Return the marginal on the chosen groups of columns, with its axes in the given order."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
     if whole.whole is None and (not words or not has_full_array(layout)):
@@ -455,7 +466,9 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yield, for every part, the codes of its cells over all these groups, from the codes over each, in the smallest type."""
+    """Yield for every part the codes of its cells over several groups together, from the codes over each group, in the smallest
+    type.
+    """
     kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):
         codes = of_part[0].astype(kind)

@@ -1,4 +1,4 @@
-"""The rows that the members of roots make, counted: of tables on released bins, and of those that know own values."""
+"""Count the rows of members (such as the persons of all households) of a wide table, on released bins or with own values."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.members import MemberRows, Seat, gaps, rows_transformation
 from synthrelease.data.schema import Transformation
 
-# Rows on the bins of a transformation that still know their own values: those of the atomic cells they were merged from.
-#
-# A bin is as wide as a release needs it; the mean of a column is that of the rows' own values, which the bin does not tell. Of
-# a column that criteria compute with, atomic cells are as narrow as its grid (`Column.step`).
+# A bin is as wide as a release needs it, but the mean of a column needs the own values of the rows, which the bin does not
+# state. So `BinnedCounts` keeps the atomic cells beside the bins. Where criteria compute with a column, its atomic cells are as
+# narrow as its grid (`Column.step`).
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class BinnedCounts(Counts):
-    """Counts on the bins of a transformation, beside the atomic cells of the same rows.
+    """Counts on the bins of a transformation that also keep the atomic cells of the same rows.
 
     Attributes
     ----------
     atoms : the same rows on atomic cells.
-    transformation : from these to the bins.
+    transformation : the map from atomic cells to the bins.
     """
 
-    __slots__ = ("_kept", "atoms", "transformation")
+    __slots__ = ("_cache", "atoms", "transformation")
     atoms: Counts
     transformation: Transformation
-    _kept: dict[Hashable, Any]
+    _cache: dict[Hashable, Any]
 
     @classmethod
     def of_atoms(cls, atoms: Counts, transformation: Transformation) -> BinnedCounts:
-        """Return rows on atomic cells as rows on the bins of a transformation."""
+        """Return counts on the bins of a transformation, from counts on atomic cells."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
-        table.atoms, table.transformation, table._kept = atoms, transformation, {}
+        table.atoms, table.transformation, table._cache = atoms, transformation, {}
         return table
 
-    def kept(self, key: Hashable, make: Callable[[], Found]) -> Found:
-        """Return the result for these rows under this name, made now unless stored: a function of the rows and the name
-        alone.
+    def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
+        """Return the stored result with this key; compute and store it first where it is absent.
+
+        The result must be a function of these rows and the key alone.
         """
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
 
 def atoms_of(table: Counts, transformation: Transformation) -> Counts:
@@ -59,7 +59,7 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
 
     Raises
     ------
-    ValueError : for a table that does not know them, unless its bins are the atomic ones.
+    ValueError : for a table without atomic cells, unless its bins are the atomic bins.
     """
     if isinstance(table, BinnedCounts):
         return table.atoms
@@ -71,13 +71,13 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
 def stacked(
     rows: MemberRows, table: Counts, number: np.ndarray, layout: Layout, bins: Callable[[str, Seat], np.ndarray]
 ) -> Counts:
-    """Return the rows of all roots of a table.
+    """Return the counts of the members' rows of all roots of a table.
 
     Parameters
     ----------
-    number : (n_cells,) how many members a root in each cell has.
-    layout : of the rows.
-    bins : (n_cells,) the bin of a column in the row of a seat, whatever it is where there is none.
+    number : (n_cells,) number of members of a root in each cell.
+    layout : the layout of the members' rows.
+    bins : function of a column and a seat that returns (n_cells,) bins; its value does not matter where a root has no such row.
     """
     filled_by_seat = [number >= max(seat) for seat in rows.seats]
     digits = [
@@ -88,11 +88,11 @@ def stacked(
 
 
 def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-    """Return the rows of a table on released bins.
+    """Return the counts of the members' rows of a table on released bins.
 
     Parameters
     ----------
-    numbers : for each column of the wide record what stands for its bins.
+    numbers : for each column of the wide record, the representative values of its bins.
     """
     place_of = {name: at for at, name in enumerate(table.layout.columns)}
 
@@ -108,12 +108,13 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOnBins:
-    """The rows of members of tables on the bins of a transformation.
+    """Counts the members' rows of tables on the bins of a transformation.
 
     Attributes
     ----------
+    rows : which rows a root makes.
     wide : the transformation of the wide record.
-    own : the columns of the rows whose own values count; all slots have the same atomic bins of them.
+    own : the columns of these rows for which own values are kept; all slots have the same atomic bins in these columns.
     """
 
     rows: MemberRows
@@ -122,7 +123,7 @@ class RowsOnBins:
 
     @cached_property
     def transformation(self) -> Transformation:
-        """Of the rows."""
+        """Return the transformation of the members' rows."""
         return rows_transformation(self.rows, self.wide)
 
     @cached_property
@@ -130,11 +131,11 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """Return the rows of a table on the bins."""
+        """Return the counts of the members' rows of a table on the bins."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """Return the rows of a table that knows own values, which they know as well."""
+        """Return the counts of the members' rows of a table that has atomic cells; the result has atomic cells, too."""
         if not self.own:
             return self.on_bins(table)
         atoms, maps = atoms_of(table, self.wide), self.wide.maps

@@ -1,7 +1,8 @@
-"""Rows that are no roots: each member of every root, each beside the first one, or every two members, in a table of their own.
+"""Define tables of members of linked records: one row per member, per member beside the first one, or per ordered pair.
 
-A wide record makes as many such rows as its root has members (or others, or ordered pairs), and at most `MemberRows.most`. So
-replacing one root takes at most so many rows out of that table and puts at most so many in (theory 3.22, rows of members).
+A wide record makes one row for each member, each other member or each ordered pair of its root, and at most `MemberRows.most`
+rows. So replacing one root removes at most that many rows from the table of members and adds at most that many (theory 3.22,
+rows of members).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from synthrelease.data.schema import Binning, Column, PublishedColumn, Schema, T
 
 Of = Literal["members", "others", "pairs"]
 Seat = tuple[int, int]
-"""The places of a member and of the one beside it, from 1; twice the same where there is none."""
+"""The positions, from 1, of a member and of the second member in its row; the two are equal where a row has one member."""
 
 _GAP = re.compile(r"\s*([\w.]+)\s+-\s+([\w.]+)\s*")
 _MISSING = "missing"
@@ -29,14 +30,15 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRows:
-    """The rows that a root makes, and the names of their columns.
+    """The members' rows that a root makes, and the names of their columns.
 
     Attributes
     ----------
-    of : "members", all of them; "others", all but the first, whose columns are first.NAME; "pairs", every two in both orders,
-        the columns of the second being other.NAME.
-    wide : the columns of the wide record; each is a column of all rows of its root.
-    names : the columns of the rows: NAME is that of the member; "first.NAME - NAME" is a difference of numbers.
+    linked : how members are arranged in the wide record.
+    of : "members": a row for each member. "others": a row for each member but the first, whose columns are named first.NAME.
+        "pairs": a row for each ordered pair, where other.NAME is a column of the second member.
+    wide : the columns of the wide record; a row has all columns of its root.
+    names : the columns of the rows. NAME is a column of the member, and "first.NAME - NAME" is a difference of numbers.
     """
 
     linked: Linked
@@ -46,7 +48,7 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Return, for every row that a root can make, the members in it."""
+        """Return the members in every row that a root can make, by position."""
         slots = range(1, self.linked.most + 1)
         return {
             "members": tuple((slot, slot) for slot in slots),
@@ -56,23 +58,23 @@ class MemberRows:
 
     @property
     def most(self) -> int:
-        """Rows that a root makes, at most; at least 1."""
+        """Return the largest number of rows that a root makes, but at least 1."""
         return max(1, len(self.seats))
 
     @property
     def known(self) -> list[str]:
-        """Return the possible names of columns of these rows, without differences."""
+        """Return all names that a column of these rows can have, without differences."""
         prefixes = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
         roots = self.linked.of_roots(self.wide)
         names = [name for name in self.linked.names if name not in roots]
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return the names that no column has."""
+        """Return the parts of `names` that name no column."""
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
-        """Return the columns of the wide record that a column is made of, one or two, in the row of a seat."""
+        """Return the one or two columns of the wide record from which a column is computed in the row of a seat."""
         return [column for part in parts_of(name) if (column := self._column(part, seat)) is not None]
 
     def _column(self, name: str, seat: Seat) -> str | None:
@@ -85,8 +87,8 @@ class MemberRows:
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """Return the layout of these rows, from the numbers of bins of wide columns and the values that stand for these
-        bins.
+        """Return the layout of these rows, from the numbers of bins of the wide record's columns and the representative values
+        of these bins.
         """
         sizes_ = []
         for name in self.names:
@@ -95,7 +97,7 @@ class MemberRows:
         return Layout(columns=self.names, sizes=tuple(sizes_))
 
     def published(self, columns: Iterable[PublishedColumn]) -> tuple[PublishedColumn, ...]:
-        """Return the columns of these rows, from those of the wide record."""
+        """Return the published columns of these rows, from the columns of the wide record."""
         by_name = {column.name: column for column in columns}
         numbers = {name: column.numbers for name, column in by_name.items()}
         columns_ = []
@@ -111,14 +113,16 @@ class MemberRows:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the one or two columns in a name."""
+    """Return the one or two columns in a name such as "age" or "first.age - age"."""
     match = _GAP.fullmatch(name)
     return (name,) if match is None else (match[1], match[2])
 
 
 def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) -> tuple[list[float], np.ndarray]:
-    """Return the different gaps between the numbers of two columns, increasing, and for each two bins the position of their
-    gap; the next position where a bin has no number.
+    """Return the distinct differences between the numbers of two columns, increasing, and a matrix with the index of the
+    difference for each pair of bins.
+
+    The index is the number of differences where one of the two bins has no number.
     """
     first, second = (np.array([np.nan if value is None else value for value in numbers[name]], dtype=float) for name in sources)
     every = first[:, None] - second[None, :]
@@ -128,13 +132,14 @@ def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) 
 
 
 def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
-    """Return the labels of gaps, the value for each, and the position of the bin without a number."""
+    """Return the labels of differences, the value of each bin, and the index of the bin of missing values."""
     return (*(f"{value:.10g}" for value in values), _MISSING), (*values, None), len(values)
 
 
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
-    """Return the transformation of the rows, from that of the wide record: a column has the bins, and the atomic ones, of its
-    column in the first row.
+    """Return the transformation of the members' rows, from the transformation of the wide record.
+
+    A column has the bins and atomic bins of its column in the first row that a root makes.
     """
     numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
     columns, binnings = list[Column](), list[Binning]()

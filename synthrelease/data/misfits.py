@@ -1,9 +1,7 @@
-"""Say which values fit no bin, and which columns are read.
+"""Write the messages about values in a file that fit no bin, and determine which columns are read from files.
 
-Values that fit no bin of their column: which kinds there are, which must not occur, and what is told of a file with some.
-
-All sentences are written before a file is read: none can hold a value, a row or a number of rows. `SOME_ROOTS`,
-`TWO_WAYS` and `SAME_NUMBER` have places for two numbers of keys, which `check` alone shows.
+All messages are written before a file is read, so no message can contain a value, a row or a number of rows. `SOME_ROOTS`,
+`TWO_WAYS` and `SAME_NUMBER` have placeholders for two numbers of keys, which only `check` fills in.
 """
 
 from __future__ import annotations
@@ -17,42 +15,45 @@ from synthrelease.data.schema import Column, Schema
 from synthrelease.errors import listing
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
-"""In the place of a bin: what has none."""
-TOGETHER = "all rows of a person must be seen together."
-NO_ROOTS = "no member has the key of a root: the keys of the two files are others, or are written in another way."
-SOME_ROOTS = "{} of the {} keys of the members have no row among the roots: a release leaves them out, with all their members."
-TWO_WAYS = "{} of the {} keys are written in more than one way, such as 12 and 12.0: each of them counts as one key."
+"""Codes that stand in place of a bin for values without one: a missing value, a value outside the bounds or categories, and a
+text that is no number or date.
+"""
+TOGETHER = "all rows of a person must be read together."
+NO_ROOTS = "no member has the key of a root: the two files have different keys, or write the keys differently."
+SOME_ROOTS = "{} of the {} keys of the members have no row among the roots: a release excludes all members with these keys."
+TWO_WAYS = "{} of the {} keys are written in more than one way, such as 12 and 12.0: each key counts once."
 SAME_NUMBER = (
     "{} of the {} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
     "key of its own. If they belong to one person or record, write them in one way before the release."
 )
 
 ADVICE = (
-    "Neither the rows, nor their values, nor their number is shown. What this message says comes from the "
-    "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
-    'so where nothing else is asked for: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
+    "This message shows no rows, no values and no number of rows. Its content comes from the private file "
+    "and is not covered by the privacy budget: do not change bounds, bins or categories because of it. Settings that work for "
+    'any file, and are the defaults: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
-"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward; and of keys of
-members, where more than one in so many has no root."""
+"""`check` reports a column in which more than one row in `MANY` has no value that fits a bin, and keys of members of which more
+than one in `MANY` has no root.
+"""
 
 MEND = (
-    "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "
-    "every row has one, decimal, delimiter or format may be others."
+    "A release counts such texts as missing values. Correct the public file, or list the texts as missing_values. If every row "
+    "has such a text, check the settings decimal, delimiter and format."
 )
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values that a column forbids; the other rows without a bin are excluded."""
+    """Yield the kinds of values that are errors in a column; rows with other values without a bin are excluded."""
     if column.missing == "error":
         yield MISSING
         yield WRONG
-    if column.outside != "drop":  # clipped numbers are inside by now
+    if column.outside != "drop":  # where values are clipped, none is outside
         yield OUTSIDE
 
 
 def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
-    """Return the messages about each column, by its position, where some value is of each kind."""
+    """Return the message for each column, by position, and each kind of value that fits no bin."""
     kinds = (MISSING, OUTSIDE, WRONG)
     return {(index, kind): _sentence(column, kind, decimal) for index, column in enumerate(columns) for kind in kinds}
 
@@ -74,18 +75,18 @@ def _sentence(column: Column, kind: int, decimal: str) -> str:
     return f"{where}: expected {expected}, found {instead}."
 
 
-# Which columns are read of roots and of their members: one of members once for all slots where it has the same atomic bins.
+# A column of members is read once for all slots that have the same atomic bins.
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadColumns:
-    """The columns of a wide record that are read from files.
+    """The columns that are read from the files of roots and members for a wide record.
 
     Attributes
     ----------
-    of_roots : those of roots, without the number of members.
-    of_members : those of members.
-    places : for each slot, where each of its columns stands among `of_members`.
+    of_roots : the columns of roots, without the number of members.
+    of_members : the columns of members.
+    places : for each slot, the positions of its columns in `of_members`.
     """
 
     of_roots: Schema
@@ -94,7 +95,7 @@ class ReadColumns:
 
     @classmethod
     def of(cls, schema: Schema, linked: Linked) -> ReadColumns:
-        """Return the columns that are read for the schema of a wide record."""
+        """Return the columns to read for the schema of a wide record."""
         columns, plain_columns, positions = list[Column](), list[Column](), list[tuple[int, ...]]()
         for slot in linked.slots:
             plain = [_but_for_names(schema[name]) for name in slot]
@@ -108,16 +109,18 @@ class ReadColumns:
 
 
 def dates_in(schema: Schema, source: str) -> DateFormat | None:
-    """Return how the dates of a column of the file are written, where the specification says so."""
+    """Return the format of the dates in a column of the file; None where the specification reads no dates from it."""
     dated = [column for column in schema.columns if source in column.sources and column.dates is not None]
     return next((column.dates if column.source == source else column.minus_dates for column in dated), None)
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return everything in a column except its names: two columns of slots that agree in it give every text the same bin."""
+    """Return a column without names, description and alternatives. Columns of two slots that then are equal give every text the
+    same bin.
+    """
     return replace(column, name="", description="", alternatives={})
 
 
 def needed_columns(schema: Schema) -> list[str]:
-    """Return the columns of the file that a schema reads."""
+    """Return the names of the columns of the file that a schema reads, each once."""
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))

@@ -1,14 +1,12 @@
-"""Decide which cells are plausible, and make plausible filler rows.
+"""Decide which cells of a table the plausibility rules allow, and make plausible filler rows.
 
-Plausibility rules as masks over cells.
+The limits in the rules are edges of the atomic bins, so a rule has one truth value in a whole atomic cell. A coarser cell is
+implausible when every atomic cell in it is implausible.
 
-The limits in the rules are edges of the atomic bins, so a rule is either true or false for a whole atomic cell; a coarser
-cell is implausible when every atomic cell in it is.
-
-A missing value makes a comparison unknown: neither it nor its negation is true (Kleene's strong three-valued logic: `and` and
-`or` are decided by the other parts where these suffice). A rule forbids a cell only when it is *true* there. Nobody knows that
-a person of unknown age is too young for something; to forbid what is not known to be wrong would drop incomplete rows, whose
-absence is just what a bin of missing values is there to avoid.
+A missing value makes a comparison unknown: neither the comparison nor its negation is true (Kleene's strong three-valued logic:
+the other parts of `and` and `or` may still decide). A rule forbids a cell only where the rule is *true*. For example, nobody
+knows whether a person of unknown age is too young for something. A rule that forbade unknown cases would drop incomplete rows,
+which is exactly what a bin of missing values avoids.
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, number_of_marks
-from synthrelease.data.layout import Layout, MarksCounted
+from synthrelease.data.counts import Counts, number_of_indicators
+from synthrelease.data.layout import CountedIndicators, Layout
 from synthrelease.data.linked import Linked
 from synthrelease.data.marginals import spread_out
 from synthrelease.data.rules import (
@@ -30,24 +28,25 @@ from synthrelease.data.rules import (
     RecordRule,
     Rule,
     RuleError,
-    Said,
+    Truth,
     columns_of,
     compared,
     numbers_of,
     of_atoms,
     of_records,
-    said,
+    truth_of,
 )
 from synthrelease.data.schema import Column, Transformation
 from synthrelease.errors import listing
 
 
 class AllowedCells:
-    """(n, n_columns) the indices of the entries of a mask that are False, in lexicographic order, as an array is indexed.
+    """The (n, n_columns) indices of the entries of a mask that are False, in lexicographic order. Supports `len` and indexing
+    by an array of positions.
 
     Parameters
     ----------
-    forbidden : the mask, an axis for each column.
+    forbidden : the mask, with one axis for each column.
 
     Examples
     --------
@@ -71,7 +70,7 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """Which combinations of some columns are implausible: a boolean array over their bins."""
+    """The implausible combinations of some columns: a boolean array with one axis for the bins of each column."""
 
     columns: tuple[int, ...]
     forbidden: np.ndarray
@@ -79,43 +78,44 @@ class Mask:
 
 @dataclass(frozen=True, kw_only=True)
 class Plausibility:
-    """All rules of one kind (raw or synthetic) over one layout; rules that share columns are joined in one mask.
+    """All rules of one kind (for private or for synthetic rows) over one layout. Rules that share columns are joined in one
+    mask.
 
-    Joining by shared columns makes merging exact: a coarse cell is a product of sets, and a product is wholly
-    implausible just when one of its column-disjoint factors is. Rules for synthetic rows are joined only as far as exact
-    merging to the alternatives of the columns needs it (`from_rules`, apart).
+    Joining rules that share columns makes merging exact. A coarse cell is a product of sets, and a product is wholly
+    implausible if and only if one of its factors over disjoint columns is. Rules for synthetic rows are joined only as far as
+    exact merging to the alternatives of the columns requires (`from_rules`, parameter `apart`).
 
     Attributes
     ----------
-    linked : of rules for private rows, how these are roots with their members: that slots without a member are empty, and
-        others are not, holds as they are read.
-    counted : of rules for private rows, the columns that follow from others in the same row, as they are read.
-    records : rules that count, or compare columns: in no mask, or not in one of the file, and asked of each row by itself.
+    linked : for private rows of linked tables, the arrangement of the members; reading ensures that exactly the slots without a
+        member are empty.
+    counted : for private rows, the columns that count indicators of the same row; reading computes these columns.
+    records : rules that count or compare columns and have no mask; these are evaluated for each row.
     """
 
     layout: Layout
     masks: tuple[Mask, ...]
     linked: Linked | None = None
-    counted: tuple[MarksCounted, ...] = ()
+    counted: tuple[CountedIndicators, ...] = ()
     records: tuple[RecordRule, ...] = ()
 
     @classmethod
     def from_rules(
         cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout, *, apart: bool = False
     ) -> Plausibility:
-        """Return masks over atomic bins.
+        """Return the rules as masks over atomic bins.
 
         Parameters
         ----------
-        apart : join rules only where that is needed for merging to be exact on every alternative of the columns; masks may then
-            share columns. Questions of a survey that follow from one another (no work: no occupation, no hours, no wage) stay
-            one small mask each.
+        apart : join rules only where exact merging on every alternative of the columns requires it; masks may then share
+            columns. Dependent questions of a survey (without work no occupation, no hours and no wage) then have one small mask
+            each.
 
-            A rule is *even* in a column when it treats the atoms of each bin alike, in every alternative. Rules that share a
-            column in which both are uneven are joined. Proof that this is enough: a coarse cell is plausible when some row in
-            it meets all masks. Whether a row meets a mask depends on its bins, and within them on the columns in which the
-            mask is uneven. No two masks have such a column in common, so rows that meet one mask each can be put together to
-            one that meets all of them.
+            A rule is *even* in a column when it treats all atomic bins of a bin alike, in every alternative; otherwise it is
+            *uneven*. Rules that share a column in which both rules are uneven are joined. Proof that this suffices: a coarse
+            cell is plausible when some row in it satisfies all masks. Whether a row satisfies a mask depends on the row's bins,
+            and within these bins only on the columns in which the mask is uneven. No two masks have such a column in common. So
+            rows that satisfy one mask each can be combined into a row that satisfies all masks.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class Plausibility:
         return cls(layout=layout, masks=tuple(of_columns.values()), records=records)
 
     def merge(self, transformation: Transformation) -> Plausibility:
-        """Return the masks over the bins of a transformation: forbidden where every atomic combination in the cell is."""
+        """Return the masks over the bins of a transformation. A cell is forbidden where every atomic combination in it is."""
         masks = []
         for mask in self.masks:
             allowed = ~mask.forbidden
@@ -159,7 +159,7 @@ class Plausibility:
         return Plausibility(layout=transformation.layout, masks=tuple(masks), records=records)
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n,) True where the cell with these bin indices (one array per column) is implausible."""
+        """Return (n,) True where the cell with these bins is implausible; `digits` has one array of bins per column."""
         bad = np.zeros(len(digits[0]), dtype=bool)
         for mask in self.masks:
             bad |= mask.forbidden[tuple(digits[column] for column in mask.columns)]
@@ -168,15 +168,15 @@ class Plausibility:
         return bad
 
     def filter(self, table: Counts) -> Counts:
-        """Return the rows of a table that are plausible."""
+        """Return the counts of the plausible cells of a table."""
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return, for each mask, its columns, and (n, n_columns) the combinations of their bins that it allows in a row of the
-        file.
+        """Return, for each group of columns that rules tie together and for each other column, the allowed combinations of
+        bins.
 
-        `follow` makes rows of them: where rows are roots with members, these are combinations that a member who is there can
-        have.
+        Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables the combinations are those
+        of existing members. `follow` turns combinations into rows.
         """
         drawn: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
@@ -193,16 +193,16 @@ class Plausibility:
         return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
-        """Set the bins that follow from others, in rows that were put together from such combinations: slots without a
-        member are empty, and counts of indicators are those of the row.
+        """Set, in place, the bins that are determined by other bins of a row: empty slots, and columns that count
+        indicators.
         """
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)
         for counted in self.counted:
-            digits[counted.column] = number_of_marks(counted, digits)
+            digits[counted.column] = number_of_indicators(counted, digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
-        """Return boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""
+        """Return a boolean array over the bins of `columns`, in this order: True in the cells that the rules alone exclude."""
         shape = tuple(self.layout.sizes[column] for column in columns)
         zeros = np.zeros(shape, dtype=bool)
         for mask in self.masks:
@@ -211,20 +211,22 @@ class Plausibility:
         return zeros
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
-        """Return the (bins of `lower`,) one bin of `upper` that the rules alone leave each; None where they leave a choice."""
+        """Return for each bin of `lower` the only bin of `upper` that the rules allow; None where some bin of `lower` has no or
+        several such bins.
+        """
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
 
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
-    """Return whether a rule counts nothing and its mask is not too large."""
+    """Return whether a rule can have a mask: it counts nothing, and the mask has at most MAX_MASK_CELLS cells."""
     names = columns_of(rule)
     cells = math.prod(len(column.atoms) for column in columns if column.name in names)
     return cells <= MAX_MASK_CELLS and not any(isinstance(part, Count) for part in of_records(rule))
 
 
 def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
-    """Return one mask of some rules, over the atomic bins of all their columns."""
+    """Return the joint mask of some rules, over the atomic bins of all their columns."""
     names = set[str]().union(*map(columns_of, rules))
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
@@ -235,7 +237,7 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
     axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
     forbidden = np.zeros(shape, dtype=bool)
 
-    def leaf(part: Comparison | Gap | Count) -> Said:
+    def leaf(part: Comparison | Gap | Count) -> Truth:
         if isinstance(part, Count):
             raise TypeError("a rule that counts has no mask")
         axis, column = axes[part.column]
@@ -248,12 +250,12 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
         return compared(low - most - part.more, high - least - part.more, part.operator)
 
     for rule in rules:
-        forbidden |= said(rule, leaf)[0]
+        forbidden |= truth_of(rule, leaf)[0]
     return Mask(columns=tuple(chosen), forbidden=forbidden)
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns in which a rule treats atoms of one bin differently, in some alternative."""
+    """Return the columns in which a rule treats atomic bins of the same bin differently, in some alternative."""
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):
         by_atom = np.moveaxis(mask.forbidden, axis, 0)
@@ -265,7 +267,7 @@ def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
 
 
 def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[str]]]]:
-    """Return groups of rules linked by shared columns."""
+    """Return the groups of rules that are connected by shared columns."""
     groups: list[tuple[set[str], list[tuple[Rule, set[str]]]]] = []
     for rule, names in rules:
         linked = [group for group in groups if group[0] & names]
@@ -276,22 +278,23 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Return values of the bins of one column, as an array that broadcasts to a mask."""
+    """Return values of the bins of one column, reshaped so that they broadcast to a mask."""
     return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 
 
-# Plausible rows that are no record of anybody: what a table is filled up with that has too few.
+# Filler rows are plausible rows that are no record of anybody. They complete a table that has too few rows.
 
 _TRIED = 10_000
-"""Rows of the sequence among which some must follow the rules that are asked of whole rows."""
+"""Number of first rows of the sequence, of which at least one must satisfy the rules that are evaluated for whole rows."""
 
 
 class FillerRows:
-    """A fixed, public sequence of plausible rows, which fills up a table that has too few.
+    """A fixed, public sequence of plausible rows that completes a table with too few rows.
 
-    Row i takes, in every group of columns that rules tie together and in every other column, the allowed bin combination at
-    the place i, i + 1, ... (one further for each group), over and over: all of them occur, nearly equally often. Where rules
-    are asked of whole rows, or columns follow from others, those that they keep of the first ones come over and over.
+    Row i takes the allowed combination of bins at position i in the first group of columns, at position i + 1 in the second
+    group, and so on, cyclically. Groups are the columns that rules tie together, and each other column. So all combinations
+    occur nearly equally often. Where rules are evaluated for whole rows, or columns count indicators, the plausible rows among
+    the first 10,000 are repeated.
     """
 
     def __init__(self, raw: Plausibility):
@@ -304,7 +307,7 @@ class FillerRows:
                 raise RuleError("rules that leave some row possible", f"none among {_TRIED:,} rows of a public sequence")
 
     def first(self, size: int) -> Counts:
-        """Return the first rows of the sequence, as counts."""
+        """Return the counts of the first `size` rows of the sequence."""
         places = np.arange(size)
         return Counts.of(self.layout, self._digits(places if self._kept is None else self._kept[places % len(self._kept)]))
 

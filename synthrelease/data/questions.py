@@ -1,5 +1,5 @@
-"""The words of a question, before anything is known of a release: one grammar for `estimate`, `bound` and those that a release
-is meant to answer.
+"""Parse questions to a release, such as "mean income by sex": one grammar for `estimate`, `bound` and the questions in a
+configuration.
 
     share CONDITION [by COLUMN] [where CONDITION]
     mean COLUMN [by COLUMN] [where CONDITION]
@@ -8,12 +8,12 @@ is meant to answer.
     slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]
     ratio COLUMN to COLUMN [where CONDITION]
 
-A share, mean, median or quantile of two groups against each other:
+A comparison of the shares, means, medians or quantiles of two groups:
 
     share CONDITION: CONDITION against CONDITION [where CONDITION]
 
-The second group may leave out the column of the first one ("mother_age >= 35 against < 35") or be "the rest". With
-"weighted" at the end of a share, mean, median or quantile every row counts with its design weight.
+The second group may omit the column of the first group ("mother_age >= 35 against < 35") or be "the rest". With "weighted" at
+the end of a share, mean, median, quantile or slope, every row counts with its design weight.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from synthrelease.errors import InputError, closest, cut, listing
 
 Kind = Literal["share", "mean", "median", "quantile", "slope", "ratio"]
 QUANTILES: tuple[Kind, ...] = ("median", "quantile")
-"""Kinds whose answer is a bin."""
+"""Kinds of questions whose answer is a bin."""
 _WORDS: dict[Kind, tuple[str, ...]] = {
     **dict.fromkeys(("share", "mean", *QUANTILES), (":", "against", "by", "where")),
     "slope": ("on", "where"),
@@ -42,9 +42,9 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """A question in parts: the condition or column after its first word, and the text after each of the other words.
+    """A question, split into the condition or column after its first word, and the text after each further keyword.
 
-    `quantile` is the part of the rows that has at most the value that a median or quantile asks for.
+    `quantile` is the order of the quantile, strictly between 0 and 1: 0.5 for a median.
     """
 
     kind: Kind
@@ -70,11 +70,11 @@ class QuestionWords:
 
 
 def split_question(text: str) -> QuestionWords:
-    """Take a question apart.
+    """Split a question into its parts.
 
     Raises
     ------
-    InputError : with the words that are understood, when it has others.
+    InputError : for a question that the grammar does not allow; the message states what is allowed.
     """
     text = " ".join(text.split())
     word, _, rest = text.partition(" ")
@@ -102,7 +102,9 @@ def split_question(text: str) -> QuestionWords:
 
 
 def _without_weighted(rest: str) -> tuple[str, bool]:
-    """Return a question without the word "weighted" at its end, and whether it was there; a column may be called that."""
+    """Return a question without the keyword "weighted" at its end, and whether the keyword was there. A column may also have
+    this name.
+    """
     head, _, last = rest.rpartition(" ")
     in_condition = ("by", "on", "to", "where", "against", "and", "or", "not")
     of_column = not head or head[-1] in ",:=<>" or head.rpartition(" ")[2] in in_condition
@@ -110,14 +112,15 @@ def _without_weighted(rest: str) -> tuple[str, bool]:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a text is a question in these words, and not a condition on a column named like one of them."""
+    """Return whether a text is a question, and not a condition on a column that is named like a kind of question."""
     word, _, rest = text.strip().partition(" ")
     return word.lower().removesuffix("s") in get_args(Kind) and not _COMPARED.match(rest)
 
 
 def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
-    """Return the groups before and after "against"; the second one may leave out the column of the first one, or be
-    the rest."""
+    """Return the conditions of the two groups before and after "against". The second group may omit the column of the first
+    group, or be "the rest".
+    """
     if list(parts)[:2] != [":", "against"] or "by" in parts:
         raise InputError(
             f"{cut(text, 200)!r}: expected two groups as in 'share CONDITION: CONDITION against CONDITION [where CONDITION]' "
@@ -148,7 +151,7 @@ def _kind(word: str, text: str) -> Kind:
 
 
 def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str, str]]:
-    """Return the text before the words, and the text after each; quoted text stays whole."""
+    """Return the text before the first keyword, and the text after each keyword. Text in quotes is not split."""
     parts: dict[str, str] = {}
     at, word = "", ""
     for token in _TOKEN.findall(rest):

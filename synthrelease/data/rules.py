@@ -1,4 +1,5 @@
-"""Plausibility rules as people write them: a small closed grammar. Text is never executed.
+"""Parse plausibility rules, such as "age < 15 and married == 'yes'", and evaluate them on bins and records. No text is
+executed.
 
     rule       := conjunction ("or" conjunction)*
     conjunction:= negation ("and" negation)*
@@ -7,17 +8,17 @@
     operator   := "<" | "<=" | ">" | ">=" | "==" | "!="
     value      := number | 'category in quotes'
 
-Also, where all columns are numbers, and of roots with their members a count:
+Two further forms compare columns of numbers, and count conditions on the members of a root:
 
     comparison := column operator sum | "count" "(" rule ("," rule)* ")" operator (number | sum)
     sum        := column (("+" | "-") number)?
 
-Where a compared column has more than 1,000 numbers, its bins are compared, and a rule is true of bins where it is true of all
-numbers in them.
+Where a compared column has more than 1,000 numbers, its bins are compared. A rule is then true of bins where it is true of all
+numbers in the bins.
 
-A rule says what must **never** occur. A missing value makes every comparison but `is missing` unknown, neither true nor false,
-and a rule says something of a record only where it is true. Values outside the public bounds or categories of a column are
-mistakes: a rule that can never apply would give false comfort.
+A rule states what must **never** occur. A missing value makes every comparison except `is missing` unknown, which is neither
+true nor false. A rule excludes a record only where the rule is true. A value outside the public bounds or categories of a
+column is refused as a mistake, because a rule that can never apply gives false comfort.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from synthrelease.errors import Unexpected, closest, cut, listing
 HOLDS: Mapping[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
     "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne,
 }  # fmt: skip
-"""Of numbers, and of arrays cell by cell."""
+"""The comparison operators, for numbers and elementwise for arrays."""
 OPERATORS = tuple(HOLDS)
 MAX_DEPTH = 100
 LARGEST = 1e15
-"""Of the numbers in a rule, as of bounds: all whole numbers up to it are exact."""
+"""Largest absolute value of a number in a rule or of a bound; all whole numbers up to it are exact as doubles."""
 MOST_NUMBERS = 1000
-"""Whole numbers of a column that a rule compares with another one, up to which each is an atomic bin."""
+"""Largest number of whole numbers of a column for which each number gets an atomic bin, where a rule compares two columns."""
 _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*)|([+-]))")
 
 
@@ -60,8 +61,8 @@ class Domain:
     ----------
     kind : "integer", "real" or "category".
     bounds : (lowest, highest) of a numeric column; None leaves its values unchecked.
-    categories : labels of a category column; empty leaves them unchecked.
-    missing : whether the column has a bin of missing values, without which it cannot be missing.
+    categories : labels of a category column; empty leaves its values unchecked.
+    missing : whether the column has a bin of missing values; only then may a rule test whether it is missing.
     """
 
     kind: str
@@ -71,17 +72,17 @@ class Domain:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The categories, to look one up."""
+        """Return the categories as a set, for fast look-up."""
         return frozenset(self.categories)
 
 
 IS_MISSING = "is missing"
-"""The one operator that is never unknown. It has no value."""
+"""The only operator that is never unknown. It takes no value."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`column operator value`; for categories the value is a label."""
+    """The comparison `column operator value`; for a category column, the value is a label."""
 
     column: str
     operator: str
@@ -90,28 +91,28 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Not:
-    """A rule that is true where its part is false."""
+    """The negation of a rule: true where the rule is false."""
 
     part: Rule
 
 
 @dataclass(frozen=True)
 class All:
-    """A rule that is true where all its parts are."""
+    """The conjunction of rules: true where all its parts are true."""
 
     parts: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
 class Any:
-    """A rule that is true where one of its parts is."""
+    """The disjunction of rules: true where at least one of its parts is true."""
 
     parts: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
 class Gap:
-    """`column operator other + more`, all whole numbers."""
+    """The comparison of two columns, `column operator other + more`, where `more` is a number."""
 
     column: str
     operator: str
@@ -121,7 +122,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Count:
-    """How many of some rules are true, compared with `other + more`, or with `more` alone."""
+    """The number of parts that are true, compared with `other + more`, or with `more` where `other` is None."""
 
     parts: tuple[Rule, ...]
     operator: str
@@ -133,23 +134,23 @@ Rule = Comparison | Not | All | Any | Gap | Count
 
 
 def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = False) -> Rule:
-    """Read one rule.
+    """Parse one rule.
 
     Parameters
     ----------
     text : for example "mother_age < 23 and parity > 6".
-    columns : what each column may be compared with.
-    of_records : whether it may compare columns with one another, and count.
+    columns : the values with which each column may be compared.
+    of_records : whether the rule may compare two columns, and count.
 
     Raises
     ------
-    RuleError : with what was expected and what was found where.
+    RuleError : for a text that is no rule; the message states what was expected and what was found.
     """
     return _Parser(text, columns, of_records).parse()
 
 
 def plain_rule(text: str, columns: Mapping[str, Domain]) -> Rule | None:
-    """Return a rule; None when it names other columns, compares columns, or counts."""
+    """Return the parsed rule; None when it names unknown columns, compares two columns, counts, or is no rule."""
     try:
         return parse_rule(text, columns)
     except RuleError:
@@ -185,7 +186,7 @@ class _Parser:
         return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
 
     def _found(self) -> str:
-        """Return the next token for a message."""
+        """Return a description of the next token for a message."""
         kind, text = self._peek()
         text = cut(text, 60)
         return "the end of the rule" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
@@ -266,7 +267,7 @@ class _Parser:
         return self._decides(Count(parts, operator, other, more), (0, len(parts)))
 
     def _sum(self) -> tuple[str, float]:
-        """Return a column and the number added to it."""
+        """Parse a column with the number that is added to it."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
             raise RuleError("count(...) before the comparison, not behind it", "'count('")
@@ -291,7 +292,7 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Return the part, where some values of its columns meet it and others do not."""
+        """Return the part. Raises RuleError where all values of its columns satisfy it, or none does."""
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
@@ -337,7 +338,7 @@ class _Parser:
 
 
 def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
-    """Yield a rule and all its parts; also the parts of counts where requested."""
+    """Yield a rule and all its parts, recursively; with `into_counts` also the parts of counts."""
     yield rule
     if not isinstance(rule, Comparison | Gap | Count) or (into_counts and isinstance(rule, Count)):
         for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
@@ -345,34 +346,38 @@ def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
 
 
 def comparisons(rule: Rule) -> Iterator[Comparison]:
-    """Yield all comparisons of a column with a value in a rule."""
+    """Yield all parts of a rule that compare a column with a value."""
     return (part for part in walk(rule) if isinstance(part, Comparison))
 
 
 def of_records(rule: Rule) -> Iterator[Gap | Count]:
-    """Yield the parts of a rule that compare a column with another one, or count."""
+    """Yield all parts of a rule that compare two columns, or count."""
     return (part for part in walk(rule) if isinstance(part, Gap | Count))
 
 
 def by_number(rule: Rule) -> set[str]:
-    """Return the columns of which a rule distinguishes every whole number."""
+    """Return the columns that a rule compares with another column or with a count."""
     compared_with = {part.other for part in of_records(rule) if part.other is not None}
     return compared_with | {part.column for part in of_records(rule) if isinstance(part, Gap)}
 
 
 def columns_of(rule: Rule) -> set[str]:
-    """Return the columns that a rule names."""
+    """Return all columns that a rule names."""
     return {part.column for part in comparisons(rule)} | by_number(rule)
 
 
 def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a column has too many numbers for comparisons by number: other columns are then compared with its bins."""
+    """Return whether a column has too many numbers to give each its own bin: it is real, or has more than 1,000 whole numbers.
+    Rules then compare its bins.
+    """
     return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
 
 
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
-    """Return the inner edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside the
-    rule; where too many numbers are compared with another column, its bins stay as they are."""
+    """Return the inner edges that the atomic bins of a numeric column need so that a rule is true or false for whole bins.
+
+    A column with too many numbers that is compared with another column gets edges only from its comparisons with values.
+    """
     if column in by_number(rule) and not has_many_numbers(bounds, whole_numbers=whole_numbers):
         return set(map(float, range(math.ceil(bounds[0]) + 1, math.floor(bounds[1]) + 1)))
     return {
@@ -385,12 +390,12 @@ def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers
 
 
 def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether the comparison is true for some of the values within the bounds and false for others."""
+    """Return whether a comparison is true for some of the values within the bounds and false for others."""
     return any(bounds[0] < edge <= bounds[1] for edge in _edges(part, whole_numbers))
 
 
 def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
-    """Return where the comparison changes between true and false."""
+    """Return the numbers at which a comparison changes between true and false."""
     if isinstance(part.value, str):
         return set()
     if not whole_numbers:
@@ -401,38 +406,42 @@ def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
     return {first} if part.operator in ("<", ">=") else {beyond}
 
 
-# What a rule says of bins and of whole records: true, false, or, where a value is missing, neither.
+# A rule is true or false of a bin or a whole record; it is unknown where a value is missing.
 #
-# Of atomic bins each comparison is decided. On coarser ones it is true where it is for all that a bin holds, false where it is
-# for none, and else unknown. So what is true of a coarse record is true of every record in it; the converse need not be.
+# On atomic bins every comparison with a value is decided. On a coarser bin a comparison is true where it is true of all atomic
+# bins in it, false where it is true of none, and otherwise unknown. So a rule that is true of a coarse record is true of every
+# record in it; the converse need not hold.
 
-Said = tuple[np.ndarray, np.ndarray]
-"""Where a rule is true, and where it is false; elsewhere it is unknown."""
+Truth = tuple[np.ndarray, np.ndarray]
+"""Two boolean arrays: where a rule is true, and where it is false. It is unknown where both are False."""
 Bins = Mapping[int, np.ndarray] | Sequence[np.ndarray]
-"""The bins of records, by the places of columns."""
+"""The bins of records, by the positions of columns."""
 Range = tuple[np.ndarray, np.ndarray]
-"""The lowest and the highest number; NaN where there is none."""
+"""Two arrays: the lowest and the highest number; NaN where there is no number."""
 _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
-def said(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Said]) -> Said:
-    """Return where a rule is true, and where it is false, from its parts without `and`, `or` and `not`."""
+def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> Truth:
+    """Evaluate a rule: return where it is true and where it is false, given a function `leaf` that evaluates its atomic
+    parts.
+    """
     if isinstance(rule, Not):
-        true, false = said(rule.part, leaf)
+        true, false = truth_of(rule.part, leaf)
         return false, true
     if isinstance(rule, All | Any):
         of_true, of_false = (np.logical_and, np.logical_or) if isinstance(rule, All) else (np.logical_or, np.logical_and)
-        true, false = said(rule.parts[0], leaf)
+        true, false = truth_of(rule.parts[0], leaf)
         for part in rule.parts[1:]:  # one at a time, so that memory does not grow with their number
-            true_part, false_part = said(part, leaf)
+            true_part, false_part = truth_of(part, leaf)
             true, false = of_true(true, true_part), of_false(false, false_part)
         return true, false
     return leaf(rule)
 
 
-def of_atoms(part: Comparison, column: Column) -> Said:
-    """Return (n_atoms,) twice: where a comparison is true, and where it is false; neither for missing values, unless it asks
-    for them.
+def of_atoms(part: Comparison, column: Column) -> Truth:
+    """Return two (n_atoms,) arrays: where a comparison is true, and where it is false.
+
+    Both are False in the bin of missing values, except for the operator `is missing`.
     """
     present = np.arange(len(column.atoms)) < column.atoms.present
     if part.operator == IS_MISSING:
@@ -443,20 +452,19 @@ def of_atoms(part: Comparison, column: Column) -> Said:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """Return (n_present,) whether a comparison is true for the values of each atomic bin, the missing one apart."""
+    """Return (n_present,) whether a comparison is true for the values of each atomic bin, without the bin of missing values."""
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
         atom = column.atoms.places.get(rule.value, len(same))
-        same[atom : atom + 1] = True  # none of them where it is no label, or that of the missing bin
+        same[atom : atom + 1] = True  # no bin where the value is no label, or the label of the missing bin
         return same if rule.operator == "==" else ~same
-    # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
+    # every limit is an edge, so an atomic bin satisfies the comparison if and only if its lowest value does
     lowest = (column.bounds or (-math.inf, math.inf))[0]
     return np.asarray(HOLDS[rule.operator](np.array([lowest, *column.edges]), rule.value))
 
 
 def numbers_of(column: Column) -> Range:
-    """Return the lowest and the highest number in each atomic bin of a column, the same where each whole number is a bin; NaN
-    for the bin of missing values."""
+    """Return the lowest and the highest number in each atomic bin of a column; NaN for the bin of missing values."""
     low, high = column.bounds or (-math.inf, math.inf)
     lowest, highest = np.full((2, len(column.atoms)), np.nan)
     lowest[: column.atoms.present] = [low, *column.edges]
@@ -465,9 +473,11 @@ def numbers_of(column: Column) -> Range:
     return lowest, highest
 
 
-def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
-    """Return where `difference operator 0` is true, and where it is false, for all differences between a lowest and a highest
-    one; NaN is neither.
+def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
+    """Return where `difference operator 0` is true, and where it is false, for all differences in the range from `low` to
+    `high`.
+
+    Both are False where the range is NaN.
     """
     if operator in ("==", "!="):
         same, different = (low == 0) & (high == 0), (low > 0) | (high < 0)
@@ -479,23 +489,24 @@ def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRule:
-    """A rule that is evaluated on whole records, because a table of all its columns would have too many cells.
+    """A rule that is evaluated for whole records, because a mask over all its columns would have too many cells.
 
     Attributes
     ----------
-    places : of its columns in the layout.
-    of_bins : what each comparison with a value says of the bins of its column.
-    ranges : of the columns that are compared with one another or with a count, the numbers in each bin.
+    rule : the parsed rule.
+    places : the position of each of its columns in the layout.
+    of_bins : for each comparison with a value, the bins of its column for which it is true, and for which it is false.
+    ranges : for each numeric column, the lowest and the highest number in each bin.
     """
 
     rule: Rule
     places: Mapping[str, int]
-    of_bins: Mapping[Comparison, Said]
+    of_bins: Mapping[Comparison, Truth]
     ranges: Mapping[str, Range]
 
     @classmethod
     def of(cls, rule: Rule, columns: Sequence[Column]) -> RecordRule:
-        """Return a rule on atomic bins."""
+        """Return the rule for records on atomic bins."""
         by_name, place_of = {column.name: column for column in columns}, {column.name: at for at, column in enumerate(columns)}
         names = columns_of(rule)
         return cls(
@@ -506,7 +517,7 @@ class RecordRule:
         )
 
     def merge(self, transformation: Transformation) -> RecordRule:
-        """Return the rule on the bins of a transformation."""
+        """Return the rule for records on the bins of a transformation."""
 
         def every(met: np.ndarray, column: int) -> np.ndarray:
             met_by_all = np.ones(transformation.layout.sizes[column], dtype=bool)
@@ -533,25 +544,25 @@ class RecordRule:
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n,) where the rule is true of the records with these bins, one array for each column of the layout."""
+        """Return (n,) whether the rule is true of records; `digits` has an (n,) array of bins for each column of the layout."""
 
-        def leaf(part: Comparison | Gap | Count) -> Said:
+        def leaf(part: Comparison | Gap | Count) -> Truth:
             if not isinstance(part, Count):
                 return self.of_part(part, digits)
-            counted = [said(rule, leaf) for rule in part.parts]
+            counted = [truth_of(rule, leaf) for rule in part.parts]
             low = np.sum([true for true, _ in counted], axis=0)
             high = np.sum([~false for _, false in counted], axis=0)
             return self.of_part(part, digits, (low, high))
 
-        return said(self.rule, leaf)[0]
+        return truth_of(self.rule, leaf)[0]
 
-    def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Said:
-        """Return where a comparison or count is true, and where it is false, in records with these bins, by the position of
-        each column.
+    def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Truth:
+        """Return where a comparison or count is true of records, and where it is false.
 
         Parameters
         ----------
-        counted : of a count, how many of its parts are certainly true, and how many may be.
+        digits : the bins of the records, by the position of each column.
+        counted : for a count, how many of its parts are certainly true, and how many may be true.
         """
         if isinstance(part, Comparison):
             true, false = self.of_bins[part]

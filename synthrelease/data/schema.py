@@ -1,7 +1,7 @@
-"""The public shape of a table: columns, atomic bins, and the alternative binnings that a transformation may choose.
+"""Define the columns of a table, with their atomic bins and the alternative binnings from which a transformation chooses.
 
-Nothing here is ever learned from data: every edge, category and label comes from the specification, so the layout of
-any table, private or synthetic, is public (theory 10, statement of the guarantee: the schema is part of the domain).
+Nothing in this module is learned from data. Every edge, category and label comes from the specification, so the layout of any
+table, private or synthetic, is public (theory 10, statement of the guarantee: the schema is part of the domain).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from synthrelease.data.dates import DateFormat
-from synthrelease.data.layout import Layout, MarksCounted
+from synthrelease.data.layout import CountedIndicators, Layout
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
 
@@ -26,7 +26,7 @@ from synthrelease.errors import Unexpected
 # written "500 to 1000" (500 is in, 1000 is not), "<500" and ">=1000".
 
 MAX_BINS = 20_000
-"""Bins of one column: more than any table of counts could hold beside other columns."""
+"""Largest number of bins of one column: more than any table of counts can store beside other columns."""
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
 _PATTERNS = {
     "below": re.compile(rf"(<=?) ?{_NUMBER}"),
@@ -41,10 +41,10 @@ _PATTERNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalBin:
-    """One left-closed bin [lower, upper) with its label and the representative value used in means and regressions.
+    """A left-closed bin [lower, upper) with its label and the representative value used in means and regressions.
 
-    The number follows the reference release: the single value of a bin; the mean of its bounds (2-3 gives 2.5); the
-    edge of an unbounded bin (>10 gives 10).
+    The representative value follows the reference release: it is the value of a bin with a single value, the mean of the limits
+    of a bounded bin (2-3 gives 2.5), and the edge of an unbounded bin (>10 gives 10).
     """
 
     label: str
@@ -54,7 +54,7 @@ class IntervalBin:
 
 
 def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBin, ...]:
-    """Return intervals for a list of bin labels, in increasing order and without gaps.
+    """Parse a list of bin labels, and return its intervals, in increasing order and without gaps.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBi
 
     Raises
     ------
-    Unexpected : when a label cannot be read or the bins overlap or leave a gap.
+    Unexpected : when a label cannot be read, or when bins are out of order, overlap or leave a gap.
     """
     intervals: list[IntervalBin] = []
     for text in texts:
@@ -113,7 +113,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
-    """Return the bin "<18" or ">44"; its number is the edge as it is written."""
+    """Return an unbounded bin such as "<18" or ">44"; its representative value is the edge in the text."""
     if not whole_numbers and sign in ("<=", ">"):
         raise Unexpected("'<a' or '>=b' at the ends of a column of real numbers", repr(text))
     edge = value + 1 if sign in ("<=", ">") else value
@@ -144,20 +144,20 @@ def _increasing(first: float, last: float, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Binning:
-    """One way to bin a column: labels, the representative value of each bin, and the bin of every atomic bin.
+    """One way to bin a column: the labels and representative values of its bins, and the bin of every atomic bin.
 
     Attributes
     ----------
     labels : one text per bin.
-    numbers : one number per bin, or None where the bin has none (an unordered category).
-    of_atom : (n_atoms,) the bin index of each atomic bin.
-    lower, upper : edges of each bin [lower, upper) for numeric columns, the missing bin apart; empty for categories.
-    missing : the index of the bin of missing values, always the last; None where the column has none. It holds the missing
-        atom and nothing else, and its number is None.
+    numbers : the representative value of each bin; None for a bin without one (an unordered category).
+    of_atom : (n_atoms,) the index of the bin that contains each atomic bin.
+    lower, upper : edges of each bin [lower, upper) of a numeric column, without the missing bin; empty for categories.
+    missing : the index of the bin of missing values, always the last one; None where the column has no such bin. This bin
+        contains only the atomic bin of missing values, and its number is None.
 
     Raises
     ------
-    ValueError : when the missing bin is not the last one, holds a value or has a number.
+    ValueError : when the missing bin is not the last one, contains a value or has a number.
     """
 
     name: str
@@ -180,16 +180,16 @@ class Binning:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """The bin of every label."""
+        """Return the index of the bin of every label."""
         return {label: bin_ for bin_, label in enumerate(self.labels)}
 
     @property
     def known_numbers(self) -> np.ndarray:
-        """Return (n_bins,) the representative value of each bin; NaN where there is none."""
+        """Return the (n_bins,) representative values of the bins; NaN for a bin without one."""
         return np.array([np.nan if number is None else number for number in self.numbers], dtype=float)
 
     def with_missing(self, label: str) -> Binning:
-        """Return the same bins and, after them, one of missing values, for one more atomic bin."""
+        """Return the same bins followed by a bin of missing values, which contains one additional atomic bin."""
         return replace(
             self,
             labels=(*self.labels, label),
@@ -219,34 +219,37 @@ class Binning:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of the released table and the way it is read from the private file.
+    """A column of the released table, with the rules by which it is read from the private file.
 
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    description, unit : the steward's words, for the documents of the release.
+    description, unit : the steward's texts for the documents of the release.
     source, part : the column of the file, and "year" or another of `dates.PARTS` where only that part of a date is used.
-    minus : a column of the file with a date from which the days to that of `source` are counted, or with the part "year" the
-        completed years; None where there is none.
-    dates, minus_dates : how dates are written, where dates are read; and those of `minus`.
-    bounds : public (lowest, highest) value of a numeric column; and `bounds_by`, who said so.
-    edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
-    step : of the grid on which the own values of rows are counted, each as the number of its atom, which is within half a step
-        of it; None where no criterion computes with them, and atoms are as wide as bins and rules allow.
-    values : for categories, the text in the file -> atomic index.
-    missing, outside : the public rule for missing values and for values outside the bounds or categories:
-        "drop" the row, "clip" (numeric only), or stop with an "error"; missing values may have a "bin" of their own, and
-        so may texts that no category lists.
-    missing_label : how that bin is called in the release; empty where there is none.
-    outside_label : the category of texts that are not listed; empty where they have none.
-    characters : how many of the first characters of a text are its code; None for all of them.
-    missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
+    minus : a column of the file with an earlier date. The column then is the number of days from that date to the date in
+        `source`, or with part "year" the number of completed years. None for other columns.
+    dates, minus_dates : the formats of the dates in `source` and in `minus`; None where no dates are read.
+    bounds : public (lowest, highest) value of a numeric column.
+    bounds_by : the person or source that stated the bounds.
+    edges : inner edges of the atomic bins of a numeric column, increasing; atomic bin i is [edges[i-1], edges[i]).
+    step : step of the grid on which the own values of rows are counted; each value counts as the number of its atomic bin,
+        which is within half a step. None where no criterion computes with own values; the atomic bins are then as wide as bins
+        and rules allow.
+    values : for a category column, the atomic bin of each listed text.
+    missing, outside : the public rules for missing values, and for values outside the bounds or categories: "drop" excludes the
+        row, "clip" (numeric columns only) takes the nearest bound, "error" stops, and "bin" gives missing values, or texts that
+        no category lists, a bin of their own.
+    missing_label : the label of the bin of missing values in the release; empty where there is no such bin.
+    outside_label : the category of texts that are not listed; empty where there is no such category.
+    characters : how many of the first characters of a text are its code; None for all characters.
+    missing_values : texts that mean a missing value in this column, in addition to the texts for the whole file.
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
-    atoms : the atomic bins as a binning of their own.
-    alternatives : name -> binning that a transformation may choose.
-    counts : of a column that the file does not have, the columns whose marks it counts in a row, each with the atomic bins that
-        are one; None for a column of the file.
-    dealt : whether a text has the bin that a digest of it says, and no text is listed: random groups of clusters.
+    atoms : the atomic bins, as a binning.
+    alternatives : the binnings from which a transformation chooses, by name.
+    counts : for a column that counts indicators, the counted columns, each with the atomic bins that count as 1; None for a
+        column of the file.
+    by_digest : whether the bin of a text is computed from a digest of the text and no texts are listed: random groups of
+        clusters.
     """
 
     name: str
@@ -273,16 +276,16 @@ class Column:
     step: float | None = None
     bounds_by: str = ""
     counts: Mapping[str, frozenset[int]] | None = None
-    dealt: bool = False
+    by_digest: bool = False
 
     @property
     def unlisted(self) -> int | None:
-        """The atomic bin of the texts that no category lists; None where they have none."""
+        """Return the atomic bin of the texts that no category lists; None where there is no such bin."""
         return self.atoms.labels.index(self.outside_label) if self.outside_label else None
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the columns of the file that it is read from."""
+        """Return the columns of the file from which this column is read."""
         if self.counts is not None:
             return ()
         return (self.source,) if self.minus is None else (self.source, self.minus)
@@ -290,7 +293,9 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns, in the order of release; with members, those of the wide record, and `linked`."""
+    """All columns, in the order of the release. For linked tables these are the columns of the wide record, and `linked`
+    describes it.
+    """
 
     columns: tuple[Column, ...]
     linked: Linked | None = None
@@ -308,15 +313,15 @@ class Schema:
 
     @cached_property
     def layout(self) -> Layout:
-        """The layout of atomic cells."""
+        """Return the layout of atomic cells."""
         return Layout(columns=self.names, sizes=tuple(len(column.atoms) for column in self.columns))
 
     @cached_property
-    def counted(self) -> tuple[MarksCounted, ...]:
+    def counted(self) -> tuple[CountedIndicators, ...]:
         """Return the columns that count indicators in a row, on atomic bins."""
         place_of = {name: index for index, name in enumerate(self.names)}
         return tuple(
-            MarksCounted(
+            CountedIndicators(
                 column=place_of[column.name],
                 marks={
                     place_of[name]: np.isin(np.arange(len(self[name].atoms)), list(marks))
@@ -331,7 +336,7 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformation:
-    """A choice of one binning per column: the public map from atomic cells to the cells of one attempt."""
+    """A choice of one binning for each column: the public map from atomic cells to the cells of one candidate."""
 
     schema: Schema
     binnings: tuple[Binning, ...]
@@ -350,50 +355,50 @@ class Transformation:
 
     @cached_property
     def maps(self) -> tuple[np.ndarray, ...]:
-        """Per column: (n_atoms,) the bin of every atomic bin."""
+        """Return for each column the (n_atoms,) bins of its atomic bins."""
         return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """Per column: how many of its first bins are in order, one step apart; 0 where the column has no order."""
+        """Return for each column how many of its first bins are ordered, one step apart; 0 for a column without an order."""
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """Return the (n_bins,) number that stands for each bin; NaN for missing values and where the specification
-        gives none."""
+        """Return the (n_bins,) representative values of a column's bins; NaN for missing values and where the specification
+        states none.
+        """
         return self.binning(column).known_numbers
 
 
 # The public grid on which the own values of a numeric column are counted: each value counts as the nearest multiple of a step.
-#
-# A thousandth of the range is near enough for every mean that a release can state, and keeps the cells of a large register few.
-# The numbers that stand for bins are put on a finer grid (`in_steps`), where limits of whole sums of them are asked for. Where
-# noisy sums of own values are asked for, a row adds an `OwnValue`, or a product of several, in steps of its own.
+# A thousandth of the range is accurate enough for every mean that a release can state, and limits the number of cells of a
+# large register. Representative values of bins are put on a finer grid (`in_steps`) where limits of exact sums are needed.
+# Where noisy sums of own values are measured, a row adds an `OwnValue`, or a product of several, on a grid of its own.
 
 VALUES = 1000
-"""Steps between the bounds of a column, at most, where the specification states none."""
+"""Largest number of steps between the bounds of a column where the specification states no step."""
 
 STEPS = 2**12
-"""The scores of all cells lie on so many equal steps between the lowest and the highest."""
+"""Number of equal steps between the lowest and the highest score of a cell; scores are rounded to these steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueGrid:
-    """Multiples of a step between two bounds.
+    """A grid of multiples of a step between two bounds.
 
     Attributes
     ----------
-    step : the distance of two neighbours; a value is at most half of it from the one it counts as.
-    edges : increasing, inside the bounds: what lies between two of them counts as the same multiple.
+    step : the distance of neighbouring multiples; a value is at most half a step from the multiple as which it counts.
+    edges : increasing numbers inside the bounds; all values between two neighbouring edges count as the same multiple.
     """
 
     step: float
     edges: tuple[float, ...]
 
     def nearest(self, value: float) -> float:
-        """Return the multiple that a value counts as."""
+        """Return the multiple of the step as which a value counts."""
         return round(value / self.step) * self.step
 
 
@@ -402,8 +407,9 @@ def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None =
 
     Parameters
     ----------
-    step : as the specification states it; None for the least of 1, 2 and 5 times a power of ten that is a thousandth of the
-        range or more, of whole numbers at least 1.
+    whole : whether the column has whole numbers.
+    step : the step in the specification. None takes the smallest number of the form 1, 2 or 5 times a power of ten that is at
+        least a thousandth of the range, and at least 1 for whole numbers.
 
     Examples
     --------
@@ -433,16 +439,18 @@ def value_limits(
     upper: Sequence[float],
     bounds: tuple[float, float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (n_bins,) lowest and the highest value of the rows of each bin that holds values; NaN where there is no
-    number.
+    """Return two (n_bins,) arrays: the lowest and the highest value of a row in each bin that contains values; NaN where there
+    is no number.
 
-    Whole numbers of a bin end one below its upper edge. An open bin ends at the public bound of the column: values beyond it
-    are not kept, or count as the bound. A category has no value but the number that stands for it.
+    The largest whole number of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the column,
+    because values beyond the bound are excluded or count as the bound. The value of a category is its representative value.
 
     Parameters
     ----------
-    lower, upper : edges of the bins of a numeric column, [lower, upper), infinite where a bin is open; its last value is then
-        the bound.
+    kind : "integer", "real" or "category".
+    numbers : the representative values of the bins, used for categories alone.
+    lower, upper : edges of the bins [lower, upper) of a numeric column; infinite where a bin is unbounded.
+    bounds : public bounds of a numeric column; None where there are none.
     """
     if kind == "category":
         same = np.array([math.nan if number is None else number for number in numbers], dtype=float)
@@ -453,12 +461,13 @@ def value_limits(
 
 
 FINEST = 2**12
-"""Steps of the grid that numbers of bins are put on, over the width of their range: what it moves them by is allowed for."""
+"""Number of steps of the grid for representative values, across their range. Error bounds include the rounding to this grid."""
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """Return (n_bins,) clipped numbers less the middle in whole steps, 0 where there is none; and how far that moves them at
-    most."""
+    """Return (n_bins,) clipped numbers minus `middle` in whole steps, 0 for a bin without a number, and a bound on the rounding
+    error.
+    """
     step = (highest - lowest) / FINEST
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
     steps = np.rint(exact / step)
@@ -467,10 +476,10 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
 
 @dataclass(frozen=True, kw_only=True)
 class OwnValue:
-    """The own value of a row in one column, clipped to limits, minus a centre. A row without a value counts as the centre, or
-    as the limit nearest to it.
+    """The own value of a row in one column, clipped to limits, minus a centre.
 
-    In a released table the number that stands for a row's bin takes its place.
+    A row without a value counts as the centre, or as the limit nearest to the centre. In a released table the representative
+    value of a row's bin takes the place of the own value.
     """
 
     column: str
@@ -479,12 +488,12 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return (n,) the amounts that values, or representative values, add; NaN means no value."""
+        """Return the (n,) amounts that own or representative values add; NaN in `numbers` means no value."""
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest value."""
+        """Return the smallest and the largest amount."""
         return self.low - self.centre, self.high - self.centre
 
     @property
@@ -498,20 +507,21 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table, as readers have it. A criterion's words, sensitivity and bounds depend on it alone.
+    """A column of a released table on its released bins. A criterion's text, sensitivity and bounds depend on this alone.
 
     Attributes
     ----------
     kind : "integer", "real" or "category".
     ordered : whether neighbouring bins are one step apart.
     binning : the name of the alternative that was released.
-    labels : the values that stand in the table, one per bin, in order.
-    numbers : the number that stands for each bin in means and regressions, or None.
-    lower, upper : each bin is [lower, upper), infinite where it is open; without the missing bin; empty for categories.
-    categories : for a category column, the categories that each bin holds: none in the missing bin.
-    missing : the index of the bin of missing values, the last one; None where the column has none.
+    labels : the values in the released table, one per bin, in order.
+    numbers : the representative value of each bin in means and regressions; None for a bin without one.
+    lower, upper : edges of each bin [lower, upper), without the missing bin; infinite where a bin is unbounded; empty for
+        categories.
+    categories : for a category column, the categories in each bin; none in the missing bin.
+    missing : the index of the bin of missing values, the last one; None where the column has no such bin.
     bounds : public bounds of the values behind the bins of a numeric column.
-    step : of the grid on which own values of rows were counted; None where no criterion computed with them.
+    step : step of the grid on which own values of rows were counted; None where no criterion computed with own values.
     clipped : whether values beyond the bounds were counted as the nearest bound.
     """
 
@@ -533,7 +543,7 @@ class PublishedColumn:
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> PublishedColumn:
-        """Return a column of the schema, were it released on these bins."""
+        """Return the published form of a column of the schema on the bins of this binning."""
         held: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             held[into] += [] if into == binning.missing else [atom]
@@ -562,7 +572,7 @@ class PublishedColumn:
 
     @property
     def value_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_present,) the lowest and the highest value that a row of each bin can have; for categories their
-        numbers.
+        """Return two (n_present,) arrays: the lowest and the highest value that a row of each bin can have; for categories,
+        their representative values.
         """
         return value_limits(self.kind, self.numbers[: self.present], self.lower, self.upper, self.bounds)

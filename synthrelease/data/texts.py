@@ -1,9 +1,8 @@
-"""Show texts safely: invisible characters as codes, formulas of spreadsheets, words between the quotes of a shell.
+"""Make texts safe to show: escape invisible characters, recognise spreadsheet formulas, and quote words for a shell.
 
-Some characters are invisible: they reverse the order of letters, have no width, or control a terminal. A name that contains one
-can look like another name. So on a terminal, a page or a sheet such a character is written as its code. A file of values
-contains the text itself. The joiners U+200C and U+200D are needed to write Persian,
-Hindi and others, and stay.
+Some characters are invisible: they reverse the order of letters, have no width, or control a terminal. A name with such a
+character can look like another name. So terminals, pages and sheets show the character's code; a file of values contains the
+text itself. The joiners U+200C and U+200D are kept, because Persian, Hindi and other languages need them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Return the text with its hidden characters as codes; line ends and tabs stay.
+    r"""Return the text with hidden characters replaced by their codes; line ends and tabs are kept.
 
     Examples
     --------
@@ -37,8 +36,7 @@ def visible(text: str) -> str:
 
 
 def with_codes(text: str) -> str:
-    r"""Return the text with codes, as TOML writes them, in place of hidden characters and of accents that are stored by
-    themselves.
+    r"""Return the text with TOML codes in place of hidden characters and of accents that are stored as separate characters.
 
     Examples
     --------
@@ -52,13 +50,15 @@ def with_codes(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return the text without its hidden characters, with composed letters: the same for texts that look the same."""
+    """Return a normal form that is equal for texts that look alike: without hidden characters and outer spaces, with composed
+    letters.
+    """
     return unicodedata.normalize("NFC", _HIDDEN.sub("", text)).strip()
 
 
 def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return those of these different texts that look the same: letters composed or not, hidden characters, spaces at the
-    ends.
+    """Return the groups of distinct texts that look alike: they differ only in hidden characters, composed letters or outer
+    spaces.
     """
     groups = defaultdict[str, list[str]](list)
     for text in texts:
@@ -66,16 +66,15 @@ def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-# Texts that a spreadsheet would execute when it opens a CSV file.
+# A spreadsheet may execute some texts when it opens a CSV file.
 #
-# A cell that starts with one of = + - @ (or its full-width form) is taken for a formula, also after spaces and invisible
-# characters. Which text starts a cell depends on the delimiter that the reader's country uses, so a text is looked at after
-# every comma, semicolon, tab, bar, quote and line break (OWASP, "CSV Injection").
+# A spreadsheet reads a cell that starts with one of = + - @ (or its full-width form) as a formula, also after spaces and
+# invisible characters. Which text starts a cell depends on the delimiter in the reader's country, so the text after every
+# comma, semicolon, tab, bar, quote and line break is checked (OWASP, "CSV Injection").
 #
-# A negative number such as -1 or -2.5 is a number and nothing else in every spreadsheet, so it is no formula here. A single "-"
-# or "+1" would do no harm either, but the one is the start of a formula that somebody types on, and the other loses its sign
-# when the file is saved again: both are refused, and the text in the private file may be anything all the same (`categories = {
-# none = ["-"] }`).
+# Every spreadsheet reads a negative number such as -1 or -2.5 as a number, so it is allowed. A single "-" and "+1" are
+# harmless, too, but "-" begins a formula when somebody continues to type, and "+1" loses its sign when the file is saved again.
+# So labels of this form are refused. The private file may still contain such a text (`categories = { none = ["-"] }`).
 
 _SEPARATORS = re.compile("[,;|\"'\t\r\n\v\f\x85\u2028\u2029]")
 _INVISIBLE = " \u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
@@ -84,24 +83,24 @@ _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 
 
 def is_executable(text: str) -> bool:
-    """Return whether a spreadsheet might read the text, or a part it takes for a cell, as a formula."""
+    """Return whether a spreadsheet might read the text, or a part of it that becomes a cell, as a formula."""
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
-        return True  # some take these for the start of a formula
+        return True  # some spreadsheets start a formula after these
     if _NEGATIVE.fullmatch(cells[-1]):
-        cells.pop()  # only a number that nothing follows: under another delimiter "-1, x" is one cell
+        cells.pop()  # only a number at the very end: with another delimiter "-1, x" is one cell
     return any(cell.startswith(_STARTS) for cell in cells)
 
 
-# A command as it is typed: the program as it was started, and whatever a shell would take apart between quotes.
+# Commands are shown as a user would type them: the program as it was started, and words in quotes where the shell needs quotes.
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./\\:=+-]+")
 _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
-"""PowerShell takes each of these for the end of a text, and two of them for one."""
+"""PowerShell ends a quoted text at each of these characters, and reads two in a row as one character."""
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a word that the shell passes on unchanged: PowerShell on Windows, a POSIX shell elsewhere."""
+    """Return a word, quoted so that the shell passes it on unchanged: PowerShell on Windows, a POSIX shell elsewhere."""
     text = str(word)
     if powershell:
         return text if _PLAIN.fullmatch(text) else "'" + _QUOTES.sub(r"\1\1", text) + "'"
@@ -109,7 +108,7 @@ def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
 
 
 def quoted_path(path: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a path that the shell passes on unchanged, and that no command takes for an option."""
+    """Return a path, quoted so that the shell passes it on unchanged and no command reads it as an option."""
     text = str(path)
     return quoted(f".{os.sep}{text}" if text.startswith("-") else text, powershell=powershell)
 
@@ -136,7 +135,7 @@ _ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")
 
 
 def entries(docstring: str, section: str) -> dict[str, str]:
-    r"""Return the entries of a section such as "Attributes" of a docstring, by their names, each as one line.
+    r"""Return the entries of a section of a docstring, such as "Attributes", by name; each text is one line.
 
     Examples
     --------

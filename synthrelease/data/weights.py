@@ -1,14 +1,15 @@
 """Compute weights for the rows of a released table, so that weighted counts equal published totals.
 
-The method is raking (Deming & Stephan 1940). The weight of a cell is its starting weight times one factor for each margin, cut
-off at the public floor and cap. A margin's factors are multiplied by total / weighted count, margin after margin, until all
-are met. With nothing cut off that is iterative proportional fitting; with limits it is the truncated method of Deville &
-Särndal (1992, case 7 of their table 1): the smallest change of the starting weights, as a relative entropy, that meets the
-margins within the limits. A step never goes beyond its total, because the cut-off weight of t times a number, t above 1, is at
-most t times its cut-off weight.
+The method is raking (Deming & Stephan 1940). The weight of a cell is its starting weight times one factor for each margin,
+truncated at the public floor and cap. The factors of a margin are multiplied by total / weighted count, margin after margin,
+until all margins are met. Without truncation this is iterative proportional fitting. With limits it is the truncated method of
+Deville & Särndal (1992, case 7 of their table 1): it finds the smallest change of the starting weights, as a relative entropy,
+that meets the margins within the limits. A step never overshoots its total, because truncating t times a number, for t above 1,
+gives at most t times the truncated number.
 
-All of this is a function of the released table and of published figures: it costs no privacy. Rows of the same combination of
-groups and start have the same weight. These combinations are sorted, so the sums do not depend on the order of rows or cells.
+The weights are a function of the released table and of published totals, so they have no privacy cost. Rows with the same
+combination of groups and starting weight have the same weight. These combinations are sorted, so the sums do not depend on the
+order of rows or cells.
 """
 
 from __future__ import annotations
@@ -25,22 +26,23 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import added_up, with_merged_bins
 from synthrelease.data.schema import Transformation
 
-# Published totals of groups of persons, which the rows of a released table are weighted to (docs/weights.md).
+# The rows of a released table are weighted to published totals of groups of persons (docs/weights.md).
 
 WEIGHT = "weight"
-"""The further column of a released table that holds the weights."""
+"""The name of the additional column of a released table that contains the weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """Totals over all combinations of groups of some columns.
+    """Published totals for all combinations of groups of some columns.
 
     Attributes
     ----------
-    columns : their names.
+    columns : the names of the columns.
     labels : per column, the label of each group, in the order in which they are neighbours.
-    into : per column, (n_bins,) the group of every bin: of the atomic bins in a specification, of the released ones on a table.
-    totals : one number of at least 0 for each combination of groups, that of the last column changing fastest.
+    into : per column, (n_bins,) the group of every bin: of the atomic bins in a specification, of the released bins for a
+        table.
+    totals : one number of at least 0 for each combination of groups; the group of the last column changes fastest.
     """
 
     columns: tuple[str, ...]
@@ -58,7 +60,7 @@ class Margin:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The totals as an array with one axis for each column."""
+        """Return the totals as an array with one axis for each column."""
         return np.array(self.totals, dtype=float).reshape(self.shape)
 
     @property
@@ -66,14 +68,14 @@ class Margin:
         return math.fsum(self.totals)
 
     def cell_name(self, cell: int) -> str:
-        """Return a cell in words: "age 65+, sex F"."""
+        """Return the name of a cell, such as "age 65+, sex F"."""
         groups = np.unravel_index(cell, self.shape)
         return ", ".join(
             f"{column} {labels[group]}" for column, labels, group in zip(self.columns, self.labels, groups, strict=True)
         )
 
     def on(self, transformation: Transformation) -> Margin:
-        """Return the same margin on the bins of a transformation, each of which is in one group of every column."""
+        """Return the same margin for the bins of a transformation. Each bin of a column lies in one group."""
         into = []
         for column, groups in zip(self.columns, self.into, strict=True):
             of_bin = np.zeros(len(transformation.binning(column)), dtype=np.int64)
@@ -82,12 +84,12 @@ class Margin:
         return replace(self, into=tuple(into))
 
     def cells(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the (n,) cell of every row or cell of a table, from the bins of its columns (n,)."""
+        """Return the (n,) cell of this margin for every row or cell of a table, from the (n,) bins of its columns."""
         groups = [np.asarray(into)[columns[column]] for column, into in zip(self.columns, self.into, strict=True)]
         return np.ravel_multi_index(groups, self.shape)
 
     def joined(self, axis: int, first: int) -> Margin:
-        """Return the margin with two neighbouring groups of a column, `first` and the next one, made one."""
+        """Return the margin after merging two neighbouring groups of a column, `first` and the next one."""
         labels = list(self.labels[axis])
         labels[first : first + 2] = [f"{labels[first]} or {labels[first + 1]}"]
         into = tuple(group - (group > first) for group in self.into[axis])
@@ -102,17 +104,17 @@ class Margin:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The totals that a released table is weighted to, and the limits of the weights. Everything here is public.
+    """The public totals to which a released table is weighted, and the limits of the weights.
 
     Attributes
     ----------
-    source : which published figures the totals are.
-    margins : the totals; none where every row keeps the number that its weight starts from.
-    start : the column whose numbers the weights start from; None where all start equal.
-    floor, cap : the least and the largest weight, in mean weights (the total over the number of rows).
-    tolerance : by what share a weighted count may differ from its total.
-    collapse : columns whose neighbouring groups may be joined, in the order in which they are tried.
-    fewest_rows : cells of a margin with fewer rows are joined with a neighbour where `collapse` allows it.
+    source : the publication that states the totals.
+    margins : the totals; empty where every row keeps its starting weight.
+    start : the column whose representative values are the starting weights; None where all starting weights are equal.
+    floor, cap : the smallest and the largest weight, relative to the mean weight (total / number of rows).
+    tolerance : largest relative difference between a weighted count and its total.
+    collapse : columns whose neighbouring groups may be merged, in the order in which they are tried.
+    fewest_rows : a cell of a margin with fewer rows is merged with a neighbour where `collapse` allows it.
     """
 
     source: str
@@ -131,7 +133,7 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """Two margins that state different totals of the same persons."""
+    """Two margins that state different totals for the same group of persons."""
 
     left: Margin
     right: Margin
@@ -141,10 +143,10 @@ class Disagreement:
 
 
 def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreement]:
-    """Return, for each pair of margins, the largest difference between their statements, if it is above the tolerance.
+    """Return, for each pair of margins, the largest relative difference between their totals, where it exceeds the tolerance.
 
-    Both say something about all combinations of the columns that they share, in the finest groups that are made up of whole
-    groups of either; without a shared column, about the number of all persons.
+    Two margins are compared for all combinations of their shared columns, in the finest groups that are unions of whole groups
+    of either margin. Margins without a shared column are compared by their overall totals.
     """
     disagreeing = []
     for left, right in combinations(margins, 2):
@@ -162,7 +164,7 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """Return the totals of two margins on their shared columns, in common groups, and the labels of these."""
+    """Return the totals of two margins on their shared columns, in common groups, and the labels of these groups."""
     tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
     for axis, column in enumerate(shared):
@@ -181,12 +183,12 @@ def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndar
 
 
 def _first_bins(into: Sequence[int]) -> list[int]:
-    """For each group, its first bin."""
+    """Return the first bin of each group."""
     return [into.index(group) for group in range(max(into) + 1)]
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the (n_bins,) finest grouping whose groups are unions of whole groups of both."""
+    """Return the (n_bins,) finest grouping of bins whose groups are unions of whole groups of both given groupings."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -199,16 +201,18 @@ def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
 
 
 MOST_CYCLES = 2000
-"""Cycles through all margins before raking is given up: what can be met is met in far fewer."""
+"""Largest number of cycles through all margins. Margins that can be met are met in far fewer cycles."""
 CLOSE = 1e-9
-"""A deviation from the totals at which raking has arrived; it also ends within the tolerance once it gains nothing more."""
+"""Relative deviation from the totals at which raking stops. It also stops within half the tolerance once a cycle improves the
+deviation by less than 1%.
+"""
 DIGITS = 9
-"""Significant digits of a weight: the sums behind it are exact to more on every machine."""
+"""Number of significant digits of a weight. The sums that determine a weight are accurate to more digits on every machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Neighbouring groups of a column that one margin took together, because too few rows were in a cell."""
+    """Neighbouring groups of a column that were merged in one margin, because a cell had too few rows."""
 
     margin: int
     column: str
@@ -222,12 +226,12 @@ class Weights:
     Attributes
     ----------
     of_cells : (n_cells,) the weight of a row of each cell of the table, in the order of its cells.
-    smallest, largest : of any row.
-    design_effect : 1 + cv^2 of the weights over the rows (Kish 1965): by what factor unequal weights raise the variance of a
-        mean of independent rows.
-    cycles : how often all margins were gone through.
+    smallest, largest : the smallest and the largest weight of a row.
+    design_effect : 1 + cv^2 of the weights over the rows (Kish 1965): the factor by which unequal weights increase the variance
+        of a mean of independent rows.
+    cycles : number of cycles through all margins.
     deviation : the largest difference between a weighted count and its total, as a share of the total.
-    joined : the groups that were taken together.
+    joined : the groups that were merged.
     """
 
     of_cells: np.ndarray
@@ -240,16 +244,17 @@ class Weights:
 
 
 class NotCalibrated(Exception):
-    """The table cannot have the totals within the limits; the message says why, from public figures alone."""
+    """Raised when no weights within the limits meet the totals; the message states the reason and uses public figures alone."""
 
 
 def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> Weights:
-    """Return the weights of a released table.
+    """Compute the weights of a released table by raking.
 
     Parameters
     ----------
-    calibration : on the bins of the table.
-    start : (n_bins,) positive numbers of the bins of `calibration.start`; None where all weights start equal.
+    calibration : totals and limits, on the bins of the table.
+    start : (n_bins,) positive representative values of the bins of `calibration.start`; None where all starting weights are
+        equal.
 
     Raises
     ------
@@ -287,7 +292,7 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
 
 def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
-    """Return weights as they are, (n_cells,) with (n_cells,) rows."""
+    """Summarise (n_cells,) weights of cells with (n_cells,) rows, without a change of the weights."""
     total = math.fsum(rows)
     mean = math.fsum(rows * weights) / total
     return Weights(
@@ -309,7 +314,9 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """Return (n_kinds,) weights of the kinds of rows, and the number of cycles. A cell with a total of 0 has weight 0."""
+    """Return the (n_kinds,) weights of the distinct kinds of rows, and the number of cycles. A cell with total 0 has weight
+    0.
+    """
     totals = [margin.table.ravel() for margin in margins]
     counted = np.all([aims[cell] > 0 for cell, aims in zip(cells, totals, strict=True)], axis=0)
     raw = begin * (margins[0].total / math.fsum(rows * begin))
@@ -351,15 +358,16 @@ def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarra
 def _with_enough_rows(
     margin: Margin, bins: dict[str, np.ndarray], counts: np.ndarray, calibration: Calibration, limits: tuple[float, float]
 ) -> Margin:
-    """Return the margin with neighbouring groups joined until every cell has rows enough, and can reach its total within the
+    """Return the margin after merging neighbouring groups until every cell has enough rows and can reach its total within the
     limits.
 
-    The first such cell is joined along the first column of `collapse` that has more than one group left, with the neighbour
-    that has fewer rows; as whole groups, so that what is left is a product of groups.
+    Each step takes the first cell that fails, and the first column of `collapse` that has more than one group left. It merges
+    the cell's group of this column with the neighbouring group that has fewer rows. Whole groups are merged, so the cells
+    remain all combinations of groups.
 
     Raises
     ------
-    NotCalibrated : for a cell that cannot reach its total, with no column left to join along.
+    NotCalibrated : for a cell that cannot reach its total when no column is left whose groups can be merged.
     """
     while True:
         totals = margin.table.ravel()
@@ -381,7 +389,7 @@ def _with_enough_rows(
 
 
 def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
-    """Return the lower of the two groups to merge: the group and its neighbour with fewer rows."""
+    """Return the lower index of the two groups to merge: the given group and its neighbour with fewer rows."""
     sizes = rows.sum(axis=tuple(other for other in range(rows.ndim) if other != axis))
     if group == 0:
         return 0
@@ -391,7 +399,7 @@ def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
 
 
 def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits: tuple[float, float]) -> str:
-    """Return why a cell cannot reach its total."""
+    """Return a sentence that states why a cell cannot reach its total."""
     name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
         return f"no released row is in {name}, which has a total of {totals[cell]:.9g} in the margin {margin.name}"
@@ -402,7 +410,7 @@ def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits
 
 
 def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str, ...]]:
-    """Return the groups of a column that were taken together, in order."""
+    """Return the labels of the groups of a column that were merged, in order."""
     members: dict[int, list[str]] = {}
     for group, label in enumerate(stated.labels[axis]):
         members.setdefault(fitted.into[axis][stated.into[axis].index(group)], []).append(label)
@@ -410,6 +418,7 @@ def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str,
 
 
 def _scaled(margin: Margin, total: float) -> Margin:
-    """Return the margin with its totals scaled to another sum: published totals that agree may do so up to the
-    tolerance alone."""
+    """Return the margin with its totals scaled to the sum `total`. Published margins may have sums that differ within the
+    tolerance.
+    """
     return replace(margin, totals=tuple((margin.table.ravel() * (total / margin.total)).tolist()))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, Tally, number_of_marks, words_of_mapped
+from synthrelease.data.counts import Counts, Tally, number_of_indicators, words_of_mapped
 from synthrelease.data.layout import Layout
 from synthrelease.data.misfits import WRONG, forbidden_kinds
 from synthrelease.data.schema import Column, Schema
@@ -77,7 +77,7 @@ class BinRule:
         schema = self._schema
         of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
         for counter in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
-            rows = number_of_marks(counter, {index: np.maximum(of_file[index].rows(), 0) for index in counter.marks})
+            rows = number_of_indicators(counter, {index: np.maximum(of_file[index].rows(), 0) for index in counter.marks})
             of_file[counter.column] = Digits(of_text=np.arange(len(schema.columns[counter.column].atoms)), codes=rows)
         digits = [of_file[index] for index in range(len(schema.columns))]
         self.n_rows += len(digits[0].codes)

@@ -227,7 +227,7 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
             return listed_bin
         if text is None:
             return none
-        if column.dealt:
+        if column.by_digest:
             digest = hashlib.sha256((number_form(text, decimal) or text.strip()).encode("utf-8", "surrogatepass")).digest()
             return int.from_bytes(digest[:8]) % column.atoms.present
         if column.kind != "category":

@@ -19,7 +19,7 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
-from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Said, columns_of, said, walk
+from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Truth, columns_of, truth_of, walk
 from synthrelease.generators.junction_tree import largest_clique
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
@@ -224,12 +224,12 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
         for number, (counted, _, states) in enumerate(chains)
     }
 
-    def leaf(part: Comparison | Gap | Count) -> Said:
+    def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Count):
             return rule.of_part(part, digits)
         return rule.of_part(part, digits, (numbers[part.parts][..., 0], numbers[part.parts][..., 1]))
 
-    forbidden = np.broadcast_to(said(rule.rule, leaf)[0], shape)
+    forbidden = np.broadcast_to(truth_of(rule.rule, leaf)[0], shape)
     return Mask(columns=(*outside, *(last for _, last, _ in chains)), forbidden=np.array(forbidden))
 
 
@@ -247,7 +247,7 @@ def _part(
         return None
     digits = np.zeros((len(plausibility.layout.sizes), math.prod(shape)), dtype=np.int64)
     digits[columns] = np.indices(shape).reshape(len(columns), -1)
-    true, false = (table.reshape(shape) for table in _said_of(part, rule, digits))
+    true, false = (table.reshape(shape) for table in _truth_of(part, rule, digits))
     possible = ~plausibility.structural_zeros(columns)
     sure, maybe = true & possible & low, ~false & possible & high
     for axis in reversed(range(len(columns))):
@@ -260,7 +260,7 @@ def _part(
     return tuple(columns), sure, maybe
 
 
-def _said_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Said:
+def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
     """Return where a part is true of rows, and where it is false."""
     is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)

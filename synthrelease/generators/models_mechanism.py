@@ -19,7 +19,7 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import atoms_of
-from synthrelease.data.rules import Comparison, Count, Gap, Rule, Said, of_atoms, said
+from synthrelease.data.rules import Comparison, Count, Gap, Rule, Truth, of_atoms, truth_of
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.generators.row_functions import (
     SHARE_STEPS,
@@ -126,13 +126,13 @@ def _values(value: Value, schema: Schema, digits: Digits) -> np.ndarray:
 def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
     """Return (n_cells,) whether rows surely meet a condition."""
 
-    def leaf(part: Comparison | Gap | Count) -> Said:
+    def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
             raise TypeError("a condition neither counts nor compares columns")
         true, false = of_atoms(part, schema[part.column])
         return true[digits[part.column]], false[digits[part.column]]
 
-    return said(rule, leaf)[0]
+    return truth_of(rule, leaf)[0]
 
 
 def _counted(rows: Rows, schema: Schema, digits: Digits) -> np.ndarray:

@@ -133,7 +133,7 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
         values={} if dealt else listed.values,
         missing=table.missing or policy.missing,
         characters=table.characters,
-        dealt=dealt,
+        by_digest=dealt,
         outside_label=unlisted or "",
         outside=outside_of(table, policy),
         ordered=bool(table.ordered),

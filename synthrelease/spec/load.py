@@ -194,7 +194,7 @@ class SpecBuilder:
             if release.design.weight_column:
                 calibration = Calibration(source="", margins=(), start=release.design.weight)
         for column in setting.schema.columns:
-            if column.dealt and release.design is None:
+            if column.by_digest and release.design is None:
                 problems.add(f"columns.{column.name}.role", "[design] with `clusters` and `groups` beside it", "no [design]")
         if release.imputation is not None:
             check_imputation(release.imputation, setting.schema, problems)

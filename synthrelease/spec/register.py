@@ -119,15 +119,15 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
             "design.groups", f'the column with role = "cluster_group" ({listing(dealt) or "none"})', repr(table.groups)
         )
     for column in schema.columns:
-        if column.name in dealt and not column.dealt:
+        if column.name in dealt and not column.by_digest:
             problems.add(f"columns.{column.name}.kind", "'category': random groups are listed", repr(column.kind))
-        if column.dealt and (column.source != table.clusters or not 5 <= column.atoms.present <= 100):
+        if column.by_digest and (column.source != table.clusters or not 5 <= column.atoms.present <= 100):
             expected = "source = the column of `clusters` in [design], and from 5 to 100 categories"
             problems.add(f"columns.{column.name}", expected, f"{column.source!r} and {column.atoms.present}")
-        if column.dealt and any(len(binning) < len(column.atoms) for binning in column.alternatives.values()):
+        if column.by_digest and any(len(binning) < len(column.atoms) for binning in column.alternatives.values()):
             expected = "no coarser bins: a cluster is in each random group with the same probability"
             problems.add(f"columns.{column.name}.alternatives", expected, listing(column.alternatives))
-        if table.clusters in column.sources and not column.dealt:
+        if table.clusters in column.sources and not column.by_digest:
             expected = "a column of the private file that no released column is read from: clusters are places or persons"
             problems.add("design.clusters", expected, f"{table.clusters!r}, which {column.name!r} is read from")
     if isinstance(table.effect, dict):

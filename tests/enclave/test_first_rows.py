@@ -204,9 +204,7 @@ def test_check_counts_keys_that_are_written_in_two_ways(tmp_path: Path) -> None:
         ("5", "1", "0", "a"),
     ]
     found = check_fit(written(tmp_path / "file.csv", rows), SCHEMA, POLICY, RULE, unit=unit())
-    assert found.many == (
-        "1 of the 3 keys are written in more than one way, such as 12 and 12.0: each of them counts as one key.",
-    )
+    assert found.many == ("1 of the 3 keys are written in more than one way, such as 12 and 12.0: each key counts once.",)
     assert check_fit(written(tmp_path / "one.csv", rows[1:]), SCHEMA, POLICY, RULE, unit=unit()).many == ()
 
 

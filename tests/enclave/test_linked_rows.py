@@ -236,9 +236,7 @@ def test_check_tells_how_many_keys_of_members_have_no_root_where_more_than_one_i
     members = [(key, number, "1", "no") for key in [*with_root, *alone, ""] for number in ("1", "2")]
     first, second = write_tables(tmp_path, roots, members)
     found = check_fit(Source.of(first, members=second), spec.schema, spec.input, spec.raw)
-    text = (
-        f"{lone} of the 10 keys of the members have no row among the roots: a release leaves them out, with all their members."
-    )
+    text = f"{lone} of the 10 keys of the members have no row among the roots: a release excludes all members with these keys."
     assert found.many == ((text,) if lone > 1 else ())
     assert (found.unread, found.n_file) == ((), 13)
 

@@ -372,7 +372,7 @@ def test_short_floats_of_parquet_are_read_in_their_own_precision(tmp_path):
 
 
 def test_a_cluster_falls_into_one_group_however_its_number_is_written():
-    column = replace(schema_of()["sex"], dealt=True, values={})
+    column = replace(schema_of()["sex"], by_digest=True, values={})
     group = _bin_of_text(column, InputTable(missing_values=("?",)), ".")
     assert group("17") == group(" 17 ") == group("17.0") == int.from_bytes(hashlib.sha256(b"17").digest()[:8]) % 2
     assert (group("?"), group(None)) == (absent(column), absent(column))

@@ -93,7 +93,7 @@ OF_COLUMNS = (
     Mutation(
         name="rules: what is false is taken for what is true",
         breaks="the wrong rows are left out",
-        place="data.rules:said",
+        place="data.rules:truth_of",
         old="of_false(false, false_part)",
         new="of_true(false, false_part)",
         tests=(f"{RULES}::test_with_missing_values_a_cell_is_forbidden_just_when_a_rule_is_true_and_not_unknown",),

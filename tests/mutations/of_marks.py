@@ -17,7 +17,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: the batch, and not the row, is counted",
         breaks="a number that depends on other rows, so that one record moves many",
-        place="data.counts:number_of_marks",
+        place="data.counts:number_of_indicators",
         old="np.sum(marks, axis=0)",
         new="np.minimum(np.sum(marks, axis=0) + (np.sum(marks) > 9), len(counted.marks))",
         tests=READ,
@@ -42,8 +42,8 @@ OF_MARKS = (
         name="numbers of marks: rows that fill a table up have any number",
         breaks="measured tables that no model can hold",
         place="data.plausibility:Plausibility.follow",
-        old="digits[counted.column] = number_of_marks(counted, digits)",
-        new="number_of_marks(counted, digits)",
+        old="digits[counted.column] = number_of_indicators(counted, digits)",
+        new="number_of_indicators(counted, digits)",
         tests=NOBODY,
     ),
     Mutation(

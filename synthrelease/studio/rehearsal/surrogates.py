@@ -23,7 +23,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc, betaincinv
 
 from synthrelease.bundle.write import check_free_name
-from synthrelease.data.rules import HOLDS, Domain, Rule, Said, parse_rule, said
+from synthrelease.data.rules import HOLDS, Domain, Rule, Truth, parse_rule, truth_of
 from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
@@ -1064,14 +1064,14 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
     whole = {name: _values(columns[name], facts.units[name], units[name]) for name in columns}
     gapped = dict(whole)
 
-    def compared(part: Any) -> Said:
+    def compared(part: Any) -> Truth:
         met = np.asarray(HOLDS[part.operator](whole[part.column], part.value), dtype=bool)
         return met, ~met
 
     for name, column in columns.items():
         answered = generator.random(n) >= column.gaps if column.gaps else np.ones(n, dtype=bool)
         if name in facts.skips:
-            answered &= ~said(facts.skips[name], compared)[0]
+            answered &= ~truth_of(facts.skips[name], compared)[0]
         if not answered.all():
             gapped[name] = np.where(answered, whole[name].astype(object), np.array(None, dtype=object))
     return gapped
