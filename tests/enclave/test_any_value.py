@@ -164,7 +164,7 @@ def test_a_public_file_can_be_mended_and_is_refused(tmp_path):
     schema = schema_of(policy=DEFAULT)
     with pytest.raises(InputError, match="column 'age': expected whole numbers such as 12, found something else") as caught:
         read_public(path, schema, DEFAULT, anything(schema))
-    assert "or its texts listed as missing_values" in str(caught.value)
+    assert "or list the texts as missing_values" in str(caught.value)
 
 
 def test_an_error_is_had_where_it_is_asked_for(tmp_path):

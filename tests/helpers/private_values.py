@@ -28,7 +28,7 @@ DOORS = ("PrivateCounts", "PrivateRows", "PrivateTables", "NoisyGradients", "Noi
 PUBLIC_TYPES = {
     "Layout", "Schema", "Column", "Binning", "Transformation", "PublishedColumn", "Grouping", "RegressionColumns",
     "Plausibility", "PublicFacts", "Setting", "SyntheticTable", "Candidate", "Fitted", "Background", "Charge", "SystemEntropy",
-    "Fraction", "str", "bool", "NoisySum", "Columns", "Groups", "Room",
+    "Fraction", "str", "bool", "NoisySum", "Columns", "Groups", "CellLimit",
 }  # fmt: skip
 """What a parameter of such a type gets is the same for all neighbours, or has been paid for, or rules time and memory alone."""
 
