@@ -152,22 +152,20 @@ class KeptRows:
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
-        """Return how many they are, in words that follow "the file:"."""
-        all_rows = f"{self.most:,} rows"
-        if self.persons is not None:
-            all_rows = f"rows, the first ones of each of {self.persons:,} persons,"
+        """Return a description of the kept rows of the file that can follow "the file:"."""
+        first = "" if self.persons is None else f" (the first rows of each of {self.persons:,} persons)"
         if self.way == "whole":
-            return f"its {all_rows}".rstrip(",")
+            return f"all its rows{first}" if first else f"all its {self.most:,} rows"
         if self.way == "exact":
             return f"the {self.number:,} of its rows that the rules keep"
+        kept = f"those of its rows{first} that the rules keep" if first else f"those of its {self.most:,} rows that the rules keep"
         if self.way == "stated":
             return (
-                f"the rows among its {all_rows} that the rules keep, at least {self.number:,}, as is stated (if there are "
-                "fewer, public rows fill up, and nothing of this holds)"
+                f"{kept}: at least {self.number:,} by the publisher's statement (if there are fewer, public rows take their "
+                "place, and these limits do not hold)"
             )
         low, high = self.limits(risk)
-        about = "few" if self.few else f"about {self.number:,}"
-        return f"the rows among its {all_rows} that the rules keep, {about} (between {low:,} and {high:,})"
+        return f"{kept}: {'few' if self.few else f'about {self.number:,}'} (between {low:,} and {high:,})"
 
 
 # What published noisy tables say about the original one: limits of all their sums, together (theory 13.3, measured sums).

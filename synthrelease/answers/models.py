@@ -255,7 +255,7 @@ class MeasuredModels:
 
     @staticmethod
     def _per(unit: str, of: str) -> str:
-        return f"{unit} per {of}".strip() if of else unit
+        return f"{unit or '1'} / {of}" if of else unit
 
     def _unit(self, value: Value) -> str:
         return self.release.by_name[value.column].unit

@@ -204,12 +204,12 @@ def _provenance(document: ReleaseDocument) -> str:
 
 def _fields(document: ReleaseDocument, file: TableFile) -> Iterator[Field]:
     if file.key:
-        yield Field(name=file.key, kind="key", label="Number of the root, by which both tables are joined")
+        yield Field(name=file.key, kind="key", label="Number of the root, which joins the two tables")
     for column in file.columns:
         label = document.card.columns.get(column.name) or column.description or column.name
         yield Field(name=column.name, kind="bins", label=label, column=column)
     if document.weighted and not file.of_members:
-        yield Field(name=WEIGHT, kind="weight", label="For how many a row stands")
+        yield Field(name=WEIGHT, kind="weight", label="Weight: number of records that a row represents")
     if document.bundle.synthetic_column:
         yield Field(name=SYNTHETIC, kind="mark", label="Synthetic data: 1 in every row")
 

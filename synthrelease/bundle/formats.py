@@ -183,7 +183,7 @@ def key_name(key: str, package: Package) -> str:
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:
     """Return the labels of the columns without bins: the weight, and the column that marks the table as synthetic."""
-    labels = {WEIGHT: "For how many a row stands"} if document.weighted else {}
+    labels = {WEIGHT: "Weight: number of records that a row represents"} if document.weighted else {}
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 
 
@@ -197,7 +197,7 @@ def cut_label(text: str, package: Package, limit: int) -> str:
     return f"{text}..."
 
 
-KEY_LABEL = "Number of the root, by which both tables are joined"
+KEY_LABEL = "Number of the root, which joins the two tables"
 _STATA_14 = 14
 _DTA_TIME = re.compile(rb"<timestamp>\x11.{17}</timestamp>", re.DOTALL)
 _NO_DTA_TIME = b"<timestamp>\x11%b %d 00:00</timestamp>" % (b"01 Jan", 1980)

@@ -232,12 +232,12 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
         (
             *map(CardColumn, ("earlier release", "published")),
             *(CardColumn(heading, "number") for heading in ("epsilon, record", "epsilon, person")),
-            CardColumn("what is otherwise in this release", "wide"),
+            CardColumn("differences in this release", "wide"),
         ),
         series.rows,
     ),
     "models": (
-        "Answers of questions that were measured on purpose",
+        "Answers to questions that were measured on purpose",
         (
             *map(CardColumn, ("question", "number")),
             *(CardColumn(heading, "number") for heading in ("estimate", "the file", "population")),
@@ -258,7 +258,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         "models": ("models", "Questions measured on purpose", models_card.sentences),
         "imputation": ("copies", "Complete copies", lambda part: imputation.sentences(part, document.bundle)),
         "geography": ("geography", "Areas within areas", lambda part: paragraphs_of("areas", part, document.n_rows)),
-        "marks": ("marks", "Numbers of marks", partial(paragraphs_of, "marks")),
+        "marks": ("marks", "Counts of indicators", partial(paragraphs_of, "marks")),
     }
     listed = []
     for name, (anchor, heading, sentences) in texts.items():
@@ -299,10 +299,10 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
     if part is None:
         return []
     if part.weights is None:
-        text = f"The table was released without weights: {part.failed}. Nothing is lost: change [calibration], and "
-        return [Outcome(text=f"{text}`synthrelease card --bundle` adds the weights, at no cost.", failed=True)]
+        text = f"The table was released without weights: {part.failed}. Change [calibration]; then "
+        return [Outcome(text=f"{text}`synthrelease card --bundle` adds the weights at no privacy cost.", failed=True)]
     weights = part.weights
-    met = f", totals met to {100 * weights.deviation:.2g}%" if part.margins else ""
+    met = f", totals met within {100 * weights.deviation:.2g}%" if part.margins else ""
     text = f"Weights: {weights.smallest:g} to {weights.largest:g}, design effect {weights.design_effect:.3g}{met}."
     return [Outcome(text=text)]
 

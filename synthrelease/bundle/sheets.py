@@ -211,7 +211,7 @@ def claim(document: ReleaseDocument) -> str:
     return (
         f"For any two private files of {files} that differ in {differ}, the probability of any set of possible releases from "
         f"one is at most e^{loss} times that from the other{plus} ({kind} differential privacy, epsilon = {loss}); the claim "
-        "is about the files of this folder alone, and what is published exactly is not in it: "
+        "covers only the files of this folder, and not what is published exactly: "
         f"{'; '.join(guarantee.invariants)}."
     )
 
@@ -234,7 +234,7 @@ def laplace_sd_text(criterion: CriterionPart) -> str:
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} figures share one noise"
     noise = laplace_noise(criterion)
-    return "redrawn on the noisy line" if noise is None else numbers.figure(noise, 3)
+    return "not added: the fitted line is noisy" if noise is None else numbers.figure(noise, 3)
 
 
 def laplace_noise(criterion: CriterionPart) -> float | None:

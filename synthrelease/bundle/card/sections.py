@@ -111,7 +111,7 @@ def pairs_not_carried(associations: Associations | None, question: QuestionTable
         [" × ".join(pair) for pair in carried if carried[pair] in words] for words in ((None, "mostly noise"), ("in part",))
     )
     sentences = [f"the rows do not preserve the association of {', '.join(lost)}"] if lost else []
-    sentences += [f"the rows preserve the association of {', '.join(part)} in some members only"] if part else []
+    sentences += [f"the rows preserve the association of {', '.join(part)} for some members only"] if part else []
     return " and ".join(sentences)
 
 
@@ -159,7 +159,7 @@ def file_ends(document: ReleaseDocument) -> dict[str, str]:
 
 
 def _file(document: ReleaseDocument) -> str:
-    return f"The file: {kept_rows(document).in_words(_COUNTING)}."
+    return f"Here “the file” means {kept_rows(document).in_words(_COUNTING)}."
 
 
 # What repeated rows do to the standard errors of whoever computes with a released table.
@@ -265,7 +265,7 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
     """Describe the figure of a criterion and name who agreed to its threshold."""
     kind = criterion.criterion()
     if kind is None:
-        return f"A criterion of the kind {criterion.kind!r}."
+        return f"This criterion has the kind {criterion.kind!r}."
     return " ".join([explain(kind).sentence(public_facts(document)), *([kind.agreed.words] if kind.agreed else [])])
 
 
@@ -366,8 +366,8 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
     """Say that a column has more bins than the card lists, how many rows the listed ones have, and where the others are."""
     rows = share(sum(counts[index] for index in listed) / total)
     return (
-        f"Listed are the {len(listed)} bins with the most rows of {len(counts):,}, with {rows} of the rows. All are in "
-        "release.json, and how many rows each has is told by the table."
+        f"The table above lists the {len(listed)} bins with the most rows, out of {len(counts):,} bins; they have {rows} of the "
+        "rows. release.json lists all bins."
     )
 
 
@@ -402,7 +402,7 @@ def _enumerated(names: Sequence[str]) -> str:
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
     first = names[: MOST_LISTED // 2]
-    return f"{', '.join(first)} and {figure(len(names) - len(first))} more, all of them in release.json"
+    return f"{', '.join(first)} and {figure(len(names) - len(first))} more (see release.json)"
 
 
 def _tables(value: Any) -> str:
@@ -460,9 +460,10 @@ def left_out_text(document: ReleaseDocument) -> str:
             "Rows with a missing value, or a text that is no number or date, were left out: {}.",
             [column.name for column in columns if column.missing == "drop"],
         ),
-        ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(columns)),
+        ("Missing values were counted in a bin of their own, with this label: {}.", _missing_bins(columns)),
         (
-            "Files with a missing value were refused, so none is in the original file, which the guarantee does not cover: {}.",
+            "Files with a missing value in these columns would have been refused, so the original file has none. The guarantee does not "
+            "cover this fact: {}.",
             [column.name for column in columns if column.missing == "error"],
         ),
         (
@@ -470,16 +471,16 @@ def left_out_text(document: ReleaseDocument) -> str:
             [column.name for column in columns if column.outside == "clip"],
         ),
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(columns, "drop")),
-        ("Texts that no category lists were counted as one of their own: {}.", _unlisted(columns)),
+        ("Texts that no category lists were counted in a category of their own: {}.", _unlisted(columns)),
         (
-            "Files with a value outside bounds or categories were refused, so none is in the original file, which the "
-            "guarantee does not cover: {}.",
+            "Files with a value outside bounds or categories in these columns would have been refused, so the original file has none. "
+            "The guarantee does not cover this fact: {}.",
             _outside(columns, "error"),
         ),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
         (
-            "Of each person all rows were left out beyond the first that follow these rules (at most {} of each), and rows "
-            "without a key.",
+            "Only the first rows of each person that follow these rules were used, at most {}; further rows of a person, and rows "
+            "without a key, were left out.",
             [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
         ),
     ]
@@ -548,10 +549,10 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
     delta, factor = guarantee.delta_exact, exp_up(Fraction(guarantee.epsilon_exact or 0))
     if delta == "0":
         beliefs = ", ".join(f"from {float(100 * belief):g}% to at most {_after(belief, factor)}" for belief in BELIEFS)
-        bound = f"What somebody held likely before the release rises {beliefs}, whatever else they know."
+        bound = f"The probability that somebody assigns to this may rise {beliefs}, whatever else they know."
     else:
         right = right_guess(document, whole_person=whole)
-        bound = f"Somebody who held both equally likely guesses right in at most {right} of cases, whatever else they know."
+        bound = f"Somebody who considers both cases equally likely guesses right in at most {right} of cases, whatever else they know."
     return [
         ("Singling out", said("singling_out", unit, bound)),
         ("Linking", said("linking", unit)),
