@@ -158,7 +158,9 @@ class KeptRows:
             return f"all its rows{first}" if first else f"all its {self.most:,} rows"
         if self.way == "exact":
             return f"the {self.number:,} of its rows that the rules keep"
-        kept = f"those of its rows{first} that the rules keep" if first else f"those of its {self.most:,} rows that the rules keep"
+        kept = (
+            f"those of its rows{first} that the rules keep" if first else f"those of its {self.most:,} rows that the rules keep"
+        )
         if self.way == "stated":
             return (
                 f"{kept}: at least {self.number:,} by the publisher's statement (if there are fewer, public rows take their "

@@ -110,7 +110,7 @@ def test_the_card_and_the_loaded_release_say_the_same(tmp_path: Path) -> None:
     page, plain = files["README.html"].decode(), files["README.md"].decode()
     for one in asked:
         said = verdict(loaded, one)
-        assert f'<td data-label="stated">{said.word}</td>' in page
+        assert f'<td data-label="statement">{said.word}</td>' in page
         assert f"| {said.word} |" in plain
     assert "Asked &lt;every&gt; day" in page
     assert question(asked[2]) == "mean of year where face == 'head', minus that with face == 'tail'"

@@ -159,7 +159,7 @@ def test_labels_titles_and_links_from_a_hostile_publisher_do_nothing(chromium: B
     _open(chromium, folder, "#show=share&of=nobody&by=year")
     assert "nobody" in chromium.text("//p[@id='status']")
     _open(chromium, folder, "#show=share&of=face&by=year&among=year&keep=1")
-    assert "stands once" in chromium.text("//p[@id='status']")
+    assert "each column only once" in chromium.text("//p[@id='status']")
 
 
 def test_a_question_is_put_together_and_copied_by_keyboard(chromium: Browser, folder: Path) -> None:

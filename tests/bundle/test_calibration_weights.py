@@ -77,7 +77,9 @@ def test_every_document_names_the_column() -> None:
     assert "raked from the released rows to published totals" in " ".join(bundle()["deployment.yaml"].decode().split())
     for name in ("README.html", "README.md"):
         text = bundle()[name].decode()
-        assert "For how many" in text or "how many records of the population a row represents" in text
+        assert (
+            "number of records that a row represents" in text or "how many records of the population a row represents" in text
+        )
         assert "yearbook" in text
     assert "The mint&#39;s &lt;yearbook&gt;, table 2." in bundle()["README.html"].decode()
 

@@ -65,7 +65,7 @@ def test_the_card_says_what_repeated_rows_do_and_by_how_much() -> None:
     counts[0] = m
     told = " ".join(duplicate_sentences(document, replace(table, counts=table.counts.with_counts(counts))))
     assert f"{m} of the" in told
-    assert "Effective sample size" in told
+    assert "effective sample size" in told
     once = document.model_copy(
         update={"configuration": {**document.configuration, "projection": {"kind": "minimum_count", "minimum_count": 1}},
                 "criteria": [one for one in document.criteria if one.kind != "face_privacy"]}
@@ -74,4 +74,4 @@ def test_the_card_says_what_repeated_rows_do_and_by_how_much() -> None:
     assert duplicate_sentences(once, table) == ()
     few = {"kind": "frequent_combinations", "columns": 1, "minimum_count": 2}
     drawn = once.model_copy(update={"configuration": {**document.configuration, "projection": few}})
-    assert "nobody can see which of several equal rows are copies" in duplicate_sentences(drawn, table)[0]
+    assert "Nobody can tell which of several equal rows are copies" in duplicate_sentences(drawn, table)[0]

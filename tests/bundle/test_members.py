@@ -194,10 +194,10 @@ def test_the_card_counts_members_and_says_who_is_protected(bundle: Path) -> None
     ages = Counter(row["age"] for row in rows_of(bundle / "members.csv"))
     section = page[page.index("#### age (age)") :]
     section = section[: section.index("#### work")]
-    assert "Of members." in section
+    assert "A column of members." in section
     assert all(f"| {age} | " in section and f"| {count:,} |" in section for age, count in ages.items())
     assert "With all its members" in page
-    assert "nothing covers that" in page  # who leaves for a root that was not there
+    assert "nothing covers such a change" in page  # who leaves for a root that was not there
     assert "age\\_2 of the second member" in page
 
 
@@ -417,7 +417,7 @@ def test_statistical_packages_read_what_the_csv_files_say(everything: Path, name
     frame, meta = read(str(everything / f"{name}.{ending}"), apply_value_formats=True, user_missing=True)
     found = [{key: _text(value) for key, value in row.items()} for row in frame.to_dict("records")]
     assert found == rows_of(everything / f"{name}.csv")
-    assert meta.column_names_to_labels["hh"] == "Number of the root, by which both tables are joined"
+    assert meta.column_names_to_labels["hh"] == "Number of the root, which joins the two tables"
 
 
 def _text(value: object) -> str:

@@ -143,14 +143,14 @@ def test_who_is_not_covered_is_said_just_where_the_number_is_exact(document: Rel
 
 def test_the_domain_names_the_file_and_never_how_many_rows_were_kept(document: ReleaseDocument) -> None:
     counted = domain_text(document)
-    assert counted.startswith("Files of 401 rows with the columns and bounds above, whatever their rows hold.")
+    assert counted.startswith("All files of 401 rows with the columns and bounds above, with any values in the rows.")
     assert f"used {document.n_rows} of the rows that follow the rules (below), drawn at random" in counted
-    assert "a noisy count of them less 12. With probability at most 0.001 there were fewer" in counted
+    assert "noisy count of the rows that follow the rules, minus 12. With probability at most 0.001, fewer rows" in counted
     assert "400" not in counted or document.n_rows == 400  # 400 are kept
-    assert "stated beforehand" in domain_text(changed(document, domain={"way": "stated"}))
+    assert "had stated this number beforehand" in domain_text(changed(document, domain={"way": "stated"}))
     assert domain_text(changed(document, domain={"way": "whole"})).endswith("No row was left out.")
     exact = domain_text(changed(document, domain={"way": "exact", "file_rows": None}))
-    assert exact.startswith(f"Files of which exactly {document.n_rows} rows are complete, in range and plausible")
+    assert exact.startswith(f"Files in which exactly {document.n_rows} rows are complete, in range and plausible")
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "0.03"])
@@ -172,7 +172,7 @@ def test_the_card_says_at_once_where_many_records_were_not_used(document: Releas
     left_out = rows_left_out(other)
     assert left_out is not None
     assert left_out.many == said
-    assert f"By the noisy count {left_out.share} were left out." in domain_text(other)
+    assert f"According to the noisy count, the rules excluded {left_out.share} of the rows." in domain_text(other)
 
 
 def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
@@ -183,21 +183,23 @@ def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
     ]
     said = left_out_text(document.model_copy(update={"columns": columns}))
     assert said == (
-        "Rows with a missing value, or a text that is no number or date, were left out: face. Files with a missing value were "
-        "refused, so none is in the original file, which the guarantee does not cover: year. Values outside the bounds counted "
-        "as the nearest bound: year. Rows with a value outside bounds or categories were left out: face. Rows were left out in "
+        "Rows with a missing value, or a text that is no number or date, were left out: face. Files with a missing value "
+        "in these columns would have been refused, so the original file has none. The guarantee does not cover this fact: year. "
+        "Values outside the bounds counted as the nearest bound: year. Rows with a value outside bounds or categories were left out: face. Rows were left out in "
         "which one of these occurred: face == 'tail' and year > 6."
     )
     derived = columns[0].model_copy(update={"source": ""})  # of no column of the file
     assert "face" not in left_out_text(document.model_copy(update={"columns": [derived, columns[1]]})).partition("Rows were")[0]
-    refused = "Files with a value outside bounds or categories were refused, so none is in the original file, which"
-    assert f"{refused} the guarantee does not cover: face; year." in left_out_text(document)
+    refused = (
+        "Files with a value outside bounds or categories in these columns would have been refused, so the original file has"
+    )
+    assert f"{refused} none. The guarantee does not cover this fact: face; year." in left_out_text(document)
 
 
 @pytest.mark.parametrize(
     ("person", "says"),
     [
-        ({"records": 1, "unit": "record"}, "One record; neighbouring files: replace one record. A person with k records is"),
+        ({"records": 1, "unit": "record"}, "One record. Neighbouring files: replace one record. A person with k records is"),
         ({"records": 3, "epsilon_exact": "129/2", "why": ""}, "at most 3 records and is protected at epsilon = 64.5."),
         ({"records": 2, "epsilon_exact": "43", "delta_exact": "1/1000"}, "is protected at epsilon = 43, delta = 0.001."),
         ({"records": 2, "epsilon_exact": None, "delta_exact": None}, "has no protection: delta would be 1 or more."),

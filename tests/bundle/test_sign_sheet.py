@@ -98,7 +98,7 @@ def test_a_right_guess_is_about_the_files_of_the_claim(document: ReleaseDocument
     [sheet] = sign_files(of_persons).values()
     assert b"The guess is right with probability at most 99.988%." in sheet  # e^9 / (1 + e^9)
     text = right_guess_text(of_persons)
-    assert "at most 99.988%, and at most 95.3% where they differ in one row alone" in text  # e^3 / (1 + e^3)
+    assert "at most 99.988%, and at most 95.3% if the files differ in one row only" in text  # e^3 / (1 + e^3)
     rows = document.model_copy(update={"guarantee": guarantee})
     assert b"The guess is right with probability at most 95.3%." in sign_files(rows)[NAME]
     assert right_guess_text(rows).endswith("is right with probability at most 95.3%.")

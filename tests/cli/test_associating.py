@@ -39,20 +39,23 @@ def lines_of(path: Path) -> list[str]:
 @pytest.mark.parametrize("command", ["plan", "check"])
 def test_a_configuration_by_hand_is_told_what_its_rows_will_carry(command: str, printed: Run, tmp_path: Path) -> None:
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
-    assert "The generator selected privately which columns" in printed(command, write_config(tmp_path))
+    assert "Nothing published says which columns the generator measured" in printed(command, write_config(tmp_path))
     told = " ".join(printed(command, write_config(tmp_path, alone)).split())
     assert "The rows preserve the association of no pair of columns. Use the rows for single columns." in told
     assert "Do not use the rows for any other pair" in told
     assert "×" not in told
     told = " ".join(printed(command, write_config(tmp_path, MEASURED)).split())
-    assert "The rows preserve the association of every pair of columns: each pair was measured together" in told
+    assert "The rows preserve the association of every pair of columns. The columns of each pair were measured together" in told
     assert "Do not use the rows" not in told
 
 
 def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter() -> None:
     told = lines_of(ROOT / "configs" / "labour.toml")
     assert told[0].startswith("The rows preserve the association of 38 of 190 pairs of columns")
-    assert "but with noise larger than the association: 5 of the other pairs, namely age × occupation; " in told[1]
+    assert (
+        "Some of the other pairs (5) were measured together, but with noise larger than their association: age × occupation; "
+        in told[1]
+    )
     assert told[2] == "The rows preserve the association of these pairs:"
     listed = [{column, other} for column, _, others in map(_parts, told[3:-1]) for other in others]
     assert len(listed) == 38
@@ -100,7 +103,10 @@ def test_a_table_with_noise_larger_than_the_association_is_said_before_the_relea
     spec = load_spec(write_config(tmp_path, weak))
     few, more = (list(carried_lines(spec, rows)) for rows in (13_856, 13_857))  # the prior of the fit takes a fifth below that
     assert few[0].startswith("The rows preserve the association of no pair of columns.")
-    assert "but with noise larger than the association: 1 of the other pairs, namely face × year." in few[1]
+    assert (
+        "Some of the other pairs (1) were measured together, but with noise larger than their association: face × year."
+        in few[1]
+    )
     assert more[0].startswith("The rows preserve the association of every pair of columns")
     leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.01}))  # a public file in which the two are hardly associated
     assert list(carried_lines(spec, 13_857))[0] == few[0].replace("13,856", "13,857")

@@ -268,9 +268,9 @@ def test_a_release_is_verified(folder: Path, document: ReleaseDocument) -> None:
     wanted = {group: {name: MARKS[name] for name in marks} for group, marks in GROUPS.items()}
     assert {each.column: {name: set(labels) for name, labels in each.marks.items()} for each in part.groups} == wanted
     card = (folder / "README.html").read_text(encoding="utf-8")
-    assert "Numbers of marks" in card
+    assert "Counts of indicators" in card
     assert "count(" not in card  # the section says what the rules say
-    assert "two counts: failure is Yes; infarct is 1." in card
+    assert "two counts these indicators: failure is Yes; infarct is 1." in card
     assert "stroke is acute or old" in card or "stroke is old or acute" in card
     assert [column.source for column in document.columns if column.name in GROUPS] == ["", ""]
 

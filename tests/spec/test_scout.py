@@ -64,7 +64,7 @@ def test_the_guarantee_is_the_cap_of_both(folder: Path, document: ReleaseDocumen
     assert report.passed
     for page in ("README.md", "SIGN.md"):
         text = (folder / page).read_text(encoding="utf-8")
-        assert ("together" if page == "README.md" else "Expect two lines, the scout and") in text
+        assert ("together" if page == "README.md" else "Expect two lines, one for the scout and") in text
         assert document.scout is not None
         assert document.scout.alone_exact.partition("/")[0] in text.replace(",", "") or "epsilon 0.7" in text
 

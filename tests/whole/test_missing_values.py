@@ -93,7 +93,7 @@ def test_every_check_of_the_bundle_passes_and_its_documents_say_what_the_label_m
     assert (fields[0]["missingValues"], fields[0]["categories"]) == (["not asked"], ["accident", "illness"])
     for name in ("README.md", "README.html", "deployment.yaml"):
         text = " ".join((folder / "release" / name).read_text().replace("&#39;", "'").replace("''", "'").split())
-        assert "A missing value was counted as a bin of its own" in text, name
+        assert "Missing values were counted in a bin of their own" in text, name
         assert "reason ('not asked'); hours ('missing')" in text, name
     assert "the value is missing (in the original file also written 8, 9)" in (folder / "release/README.md").read_text()
 
