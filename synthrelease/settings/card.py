@@ -56,8 +56,10 @@ class CatalogueTable(Stripped):
     maximum_age : the largest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
     health_categories : terms of HealthDCAT-AP's categories of health data, which this profile requires. Example:
         `health_categories = ["https://example.org/health-category/registry"]`.
-    health_themes : terms for diseases, treatments and the like. Example: `health_themes = ["https://www.wikidata.org/wiki/Q34581"]`.
-    coding_systems : codelists that the data use, as terms. Example: `coding_systems = ["https://www.wikidata.org/wiki/Q45127"]`.
+    health_themes : terms for diseases, treatments and the like. Example: `health_themes =
+        ["https://www.wikidata.org/wiki/Q34581"]`.
+    coding_systems : codelists that the data use, as terms. Example: `coding_systems =
+        ["https://www.wikidata.org/wiki/Q45127"]`.
     legislation : laws under which the data are held or published, as terms.
         Example: `legislation = ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
     access_body : the name of the health data access body. Example: `access_body = "Health data access body"`,

@@ -184,8 +184,10 @@ def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
     said = left_out_text(document.model_copy(update={"columns": columns}))
     assert said == (
         "Rows with a missing value, or a text that is no number or date, were left out: face. Files with a missing value "
-        "in these columns would have been refused, so the original file has none. The guarantee does not cover this fact: year. "
-        "Values outside the bounds counted as the nearest bound: year. Rows with a value outside bounds or categories were left out: face. Rows were left out in "
+        "in these columns would have been refused, so the original file has none. The guarantee does not cover this fact: "
+        "year. "
+        "Values outside the bounds counted as the nearest bound: year. Rows with a value outside bounds or categories were "
+        "left out: face. Rows were left out in "
         "which one of these occurred: face == 'tail' and year > 6."
     )
     derived = columns[0].model_copy(update={"source": ""})  # of no column of the file

@@ -366,7 +366,8 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
     """Say that a column has more bins than the card lists, how many rows the listed ones have, and where the others are."""
     rows = share(sum(counts[index] for index in listed) / total)
     return (
-        f"The table above lists the {len(listed)} bins with the most rows, out of {len(counts):,} bins; they have {rows} of the "
+        f"The table above lists the {len(listed)} bins with the most rows, out of {len(counts):,} bins; they have {rows} of "
+        "the "
         "rows. release.json lists all bins."
     )
 
@@ -462,7 +463,8 @@ def left_out_text(document: ReleaseDocument) -> str:
         ),
         ("Missing values were counted in a bin of their own, with this label: {}.", _missing_bins(columns)),
         (
-            "Files with a missing value in these columns would have been refused, so the original file has none. The guarantee does not "
+            "Files with a missing value in these columns would have been refused, so the original file has none. The guarantee "
+            "does not "
             "cover this fact: {}.",
             [column.name for column in columns if column.missing == "error"],
         ),
@@ -473,13 +475,15 @@ def left_out_text(document: ReleaseDocument) -> str:
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(columns, "drop")),
         ("Texts that no category lists were counted in a category of their own: {}.", _unlisted(columns)),
         (
-            "Files with a value outside bounds or categories in these columns would have been refused, so the original file has none. "
+            "Files with a value outside bounds or categories in these columns would have been refused, so the original file "
+            "has none. "
             "The guarantee does not cover this fact: {}.",
             _outside(columns, "error"),
         ),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
         (
-            "Only the first rows of each person that follow these rules were used, at most {}; further rows of a person, and rows "
+            "Only the first rows of each person that follow these rules were used, at most {}; further rows of a person, and "
+            "rows "
             "without a key, were left out.",
             [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
         ),
@@ -552,7 +556,10 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
         bound = f"The probability that somebody assigns to this may rise {beliefs}, whatever else they know."
     else:
         right = right_guess(document, whole_person=whole)
-        bound = f"Somebody who considers both cases equally likely guesses right in at most {right} of cases, whatever else they know."
+        bound = (
+            f"Somebody who considers both cases equally likely guesses right in at most {right} of cases, whatever else they "
+            "know."
+        )
     return [
         ("Singling out", said("singling_out", unit, bound)),
         ("Linking", said("linking", unit)),
