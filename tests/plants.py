@@ -17,7 +17,7 @@ from synthrelease.studio.audit.worlds import SWEEPS
 from tests import test_contracts
 from tests.conftest import ROOT
 from tests.generators import test_noise_of_every_family as of_families
-from tests.helpers.plants import SLIPS, about_numbers, is_found, smallest
+from tests.helpers.plants import SLIPS, about_numbers, is_found, is_found_by_its_command, smallest
 
 PAGE = ROOT / "docs" / "appendix" / "plants.md"
 HEAD = """# Planted slips
@@ -61,8 +61,7 @@ def of_criteria() -> Iterator[list[str]]:
                 row.append("-")
                 continue
             before = is_found(slip, [smallest(kind)], most=2 if kind in OF_TWO else 3)
-            after = is_found(slip, [smallest(kind)]) or all(is_found(slip, [moved]) for moved in smallest(kind).moved())
-            row.append(_words(before, after))
+            row.append(_words(before, is_found_by_its_command(slip, kind)))
         yield row
 
 

@@ -141,3 +141,8 @@ def is_found(slip: str, worlds: Sequence[Sweep], most: int = 3) -> bool:
             except ValueError:  # more than one figure got noise
                 return True
     return False
+
+
+def is_found_by_its_command(slip: str, kind: str) -> bool:
+    """Whether one world of a kind shows a slip: `make criterion NAME=` enumerates the smallest one as it is, and moved."""
+    return any(is_found(slip, [world]) for world in (smallest(kind), *smallest(kind).moved()))
