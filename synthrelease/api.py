@@ -19,6 +19,8 @@ from synthrelease.spec.requests import RehearsalRequest, ReleaseRequest, names_i
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
+    from synthrelease.spec.release_spec import ReleaseSpec
+    from synthrelease.spec.shortlist import PlanTable
     from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
@@ -195,7 +197,7 @@ def release(
     from synthrelease.published import load
 
     class Told(room.Listener):
-        def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
+        def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
             warnings.warn(
                 f"The shortlist carries a cheaper plan, of epsilon = {decimal_text(proposal.epsilon)} in place of "
                 f"{decimal_text(spec.plan.total.epsilon)}: `synthrelease rehearse ... --adopt` writes it into the "

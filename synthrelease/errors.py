@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 
 class SynthreleaseError(Exception):
@@ -91,7 +92,7 @@ class SpecError(SynthreleaseError):
         """Return the error for one mistake, at a TOML path of a file."""
         return cls([Problem(file=str(file), path=path, expected=expected, found=found)])
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problems,)
 
 
@@ -169,7 +170,7 @@ class InternalError(SynthreleaseError):
             "configuration on public data of the same layout to find the cause."
         )
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.failure,)
 
 

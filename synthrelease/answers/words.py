@@ -197,7 +197,7 @@ class Estimate:
         InputError : without pandas, which comes with the extra `frames`.
         """
         lines = [{name: math.nan if value is None else value for name, value in line.items()} for line in self._lines()]
-        return library("pandas", "pandas", "data frames", "frames").DataFrame(lines)  # type: ignore[no-any-return]
+        return library("pandas", "pandas", "data frames", "frames").DataFrame(lines)
 
     def _lines(self) -> list[dict[str, Any]]:
         names = [field.name for field in fields(Term) if field.name != "bins"]

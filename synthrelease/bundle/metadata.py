@@ -28,7 +28,7 @@ from synthrelease.settings.tables import SYNTHETIC
 # Tables as YAML: keys in their order, texts of several lines as blocks.
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
     """The writer in pure Python, whose bytes do not depend on whether libyaml is there."""
 
     def ignore_aliases(self, data: object) -> bool:

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from synthrelease.privacy.plan import Horizon
     from synthrelease.privacy.subsets import Split
     from synthrelease.publish import Listener
+    from synthrelease.releasing.dry_run import DryRun
+    from synthrelease.spec.release_spec import ReleaseSpec
+    from synthrelease.spec.shortlist import PlanTable
 
 LedgerFile = Annotated[Path, Option(metavar="FILE", positional=True)]
 
@@ -300,7 +303,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             show(name)
 
     class Printing(Quiet):
-        def chosen(self, spec: room.ReleaseSpec) -> None:
+        def chosen(self, spec: ReleaseSpec) -> None:
             print_plan(spec, request.shortlist)
             warn_of_gaps(spec)
             if not request.nobodys:
@@ -309,14 +312,14 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
                     "whether the file fits, and spends nothing."
                 )
 
-        def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
+        def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
             told = cheaper_text(spec, proposal, request.config, request.shortlist or Path("shortlist.toml"))
             err.print(told, style="yellow", soft_wrap=True)  # a line of a log
 
-        def never_tried(self, spec: room.ReleaseSpec) -> bool:
+        def never_tried(self, spec: ReleaseSpec) -> bool:
             return accepts_untried(spec)
 
-        def tried(self, found: room.DryRun) -> None:
+        def tried(self, found: DryRun) -> None:
             count = len(found.configurations)
             screen.print(
                 f"Tested {count} configuration{'s' if count > 1 else ''} on invented rows. One attempt takes "
@@ -331,7 +334,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
                 style="yellow",
             )
 
-        def reserved(self, ledger: Path, statement: room.Statement) -> None:
+        def reserved(self, ledger: Path, statement: Statement) -> None:
             screen.print(f"Charged the budget to {ledger!s}. For your logbook: {statement.logbook_line()}")
             if request.ledger is None:
                 screen.print(

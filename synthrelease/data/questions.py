@@ -142,7 +142,7 @@ def _kind(word: str, text: str) -> Kind:
     singular = word.lower().removesuffix("s")
     for kind in get_args(Kind):
         if singular == kind:
-            return kind  # type: ignore[no-any-return]
+            return kind
     hint = closest(word, get_args(Kind))
     raise InputError(
         f"expected a question that begins with {listing(get_args(Kind))}, found {cut(text, 60)!r}; for "

@@ -293,4 +293,4 @@ def digest_of(source: Source) -> str:
 def _digest_of_file(file: Path) -> str:
     """Read in batches."""
     with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -521,4 +521,4 @@ class GaussianMarginals(GaussianTables, RareBinsGenerator):
         "measured with Gaussian noise, and the rows follow the table of largest entropy, or nearest to a public one, that "
         "matches them."
     )
-    family: Literal["gaussian_marginals"] = "gaussian_marginals"  # type: ignore[assignment]
+    family: Literal["gaussian_marginals"] = "gaussian_marginals"

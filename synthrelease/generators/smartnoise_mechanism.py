@@ -40,7 +40,7 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
     """
     from snsynth.mst import mst as library
 
-    class Ours(library.MSTSynthesizer):  # type: ignore[misc, name-defined, valid-type]
+    class Ours(library.MSTSynthesizer):  # type: ignore[misc]
         supports: dict[str, np.ndarray]
 
         def exponential_mechanism(self, q: Any, eps: float, sensitivity: float, *ignored: Any, **more: Any) -> int:

@@ -288,7 +288,7 @@ class PublishedRelease:
         def values(column: PublishedColumn, codes: np.ndarray) -> Any:
             if numbers and None not in column.numbers[: column.present]:
                 return np.array(column.numbers, dtype=float)[codes]
-            return pd.Categorical.from_codes(codes, categories=list(column.labels), ordered=column.ordered)  # type: ignore[arg-type,call-overload]
+            return pd.Categorical.from_codes(codes, categories=list(column.labels), ordered=column.ordered)
 
         return pd.DataFrame({column.name: values(column, self.codes[:, index]) for index, column in enumerate(self.schema)})
 

@@ -482,7 +482,7 @@ class ReleaseFile(SpecTable):
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_numbers_of_marks)):
             if (table := getattr(self, name)) is not None:
-                columns, rules = add(table, columns, rules, self.input.missing)  # type: ignore[operator]
+                columns, rules = add(table, columns, rules, self.input.missing)
                 yield name, columns, rules
 
     def wide(self) -> ReleaseFile:

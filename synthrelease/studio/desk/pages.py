@@ -47,7 +47,6 @@ from synthrelease.studio.desk.files import (
     Step,
     changes_of,
     number,
-    table_of,
 )
 from synthrelease.studio.desk.screens import (
     SCREENS,
@@ -66,7 +65,16 @@ from synthrelease.studio.desk.screens import (
 from synthrelease.studio.desk.start import Start
 from synthrelease.studio.desk.strips import Strips
 from synthrelease.studio.drafting.draft import write_draft
-from synthrelease.studio.drafting.edits import Guesses, Kind, LeftOutOf, adopt_listed, bring_back, column_as, leave_out
+from synthrelease.studio.drafting.edits import (
+    Guesses,
+    Kind,
+    LeftOutOf,
+    adopt_listed,
+    bring_back,
+    column_as,
+    leave_out,
+    table_of,
+)
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, own_acceptance, toml
 
@@ -113,7 +121,7 @@ def _kind(kind: str) -> Kind:
     chosen = next((known_kind for known_kind in get_args(Kind) if known_kind == kind), None)
     if chosen is None:
         raise NoSuchControl
-    return chosen  # type: ignore[no-any-return]
+    return chosen
 
 
 def take_as_key(files: DeskFiles, start: Shown, source: str) -> None:

@@ -140,7 +140,7 @@ def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]
         raise ValueError("a list of tables between brackets")
     value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
     parts = tomlkit.parse(f"value = {edit.toml}")["value"]
-    return [Edit(path=(*edit.path, name), toml=parts[name].as_string()) for name in value]  # type: ignore[index,union-attr]
+    return [Edit(path=(*edit.path, name), toml=parts[name].as_string()) for name in value]
 
 
 @dataclass(frozen=True, kw_only=True)

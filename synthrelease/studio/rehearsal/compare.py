@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ from synthrelease.studio.rehearsal.words import short
 
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
+
+T = TypeVar("T")
 
 METHODS = tuple(BASELINES)
 """What `compare` shows where nothing is asked for."""
@@ -266,7 +268,7 @@ def compare_methods(
         raise InputError("--data: expected rows that the rules keep, found none.")
     trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=request.seed)
 
-    def results(phase: str, action: Callable, arguments: Sequence[tuple]) -> Iterator:
+    def results(phase: str, action: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> Iterator[T]:
         progress(phase, 0, len(arguments))
         with closing(running(request.jobs)(action, arguments)) as finished:
             for done, result in enumerate(finished, start=1):
