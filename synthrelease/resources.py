@@ -165,15 +165,18 @@ def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
 
 VERSION = "1.1.0.dev0"
 
+_ARCHIVED = "$Format:%H$"
+"""The commit, where `git archive` has written it here (.gitattributes): wheel and source archive are built from such a file."""
+
 
 @cache
 def commit() -> str:
-    """Return the commit of the git checkout that the program runs from, its first 12 digits; empty for an installed program.
+    """Return the commit of the git checkout that the program runs from, or from whose archive it was built, its first 12 digits.
 
-    It says nothing of files that were changed since.
+    Empty where neither is known. It says nothing of files that were changed since.
     """
     git = Path(__file__).resolve().parents[1] / ".git"
-    digits = ""
+    digits = _ARCHIVED
     with suppress(OSError, UnicodeDecodeError):
         if git.is_file():  # a further work tree of a repository
             git = git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir: ").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -103,6 +104,21 @@ def test_what_is_no_checkout_has_no_commit(
     else:
         (git / "HEAD").write_text(head)
     assert resources.commit() == ""
+
+
+def test_an_installed_program_says_the_commit_of_its_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_commit: None
+) -> None:
+    """`make dist` builds from `git archive`, which writes the commit into the file."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    archive = ["git", "archive", "--format=tar", "HEAD", "synthrelease/resources.py"]
+    text = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    (written,) = re.findall(r'^_ARCHIVED = "(.*)"$', text, re.MULTILINE)
+    (checkout(tmp_path, monkeypatch) / "HEAD").unlink()
+    monkeypatch.setattr(resources, "_ARCHIVED", written)
+    said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    assert resources.commit() == said[:12]
 
 
 def test_the_commit_is_the_one_that_git_says() -> None:
