@@ -171,7 +171,7 @@ _ARCHIVED = "$Format:%H$"
 
 @cache
 def commit() -> str:
-    """Return the commit of the git checkout that the program runs from, or from whose archive it was built, its first 12 digits.
+    """Return the first 12 digits of the commit of the checkout that the program runs from, or from whose archive it was built.
 
     Empty where neither is known. It says nothing of files that were changed since.
     """
