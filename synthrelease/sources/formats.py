@@ -1,10 +1,10 @@
-"""What a file is, by its name and its first line alone.
+"""Recognise the format of a file (text, Parquet, SQLite, DuckDB, Stata, SAS, SPSS) by its name and its first line alone.
 
 Privacy
 -------
-Everything behind the first line of a text file may be a row, and a row may hold any bytes, the mark of another format too. So a
-mark counts only where it stands before the first line end, wherever its format puts it. A mark of letters could be the name of
-a column: then a control character must follow in the same line, or the mark is so long that no column is called so.
+Everything after the first line of a text file may be a row, and a row may hold any bytes, including the signature of another
+format. So a signature counts only if it stands before the first line end. A signature of letters could be the name of a column.
+Then a control character must follow in the same line, or the signature is longer than any name of a column.
 """
 
 from __future__ import annotations
@@ -22,19 +22,23 @@ from synthrelease.sources.opened import SQLITE
 from synthrelease.sources.source import PARQUET
 from synthrelease.sources.tables import LONGEST_TEXT
 
-# Recognise the files of other programs by their first bytes: Parquet, Stata, SAS, SPSS.
+# The metadata of a Parquet file state the size of each column in each row group, and contain no value of a row.
 #
-# How long each part of a Parquet file is, and whose, told from what the file says of it. No value stands there.
-#
-# A text of 1.5 GB takes 46 KB of a packed file. A part in which a column takes more than `MOST_BYTES`, and more than
-# `BYTES_PER_ROW` a row, is refused.
+# A text of 1.5 GB takes only 46 KB in a compressed file. So a row group is refused if a column takes more than `MOST_BYTES` in
+# it, and more than `BYTES_PER_ROW` bytes a row.
 
 MOST_BYTES = 2**27
 BYTES_PER_ROW = 256
 
 
 def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
-    """Raise InputError for a column that takes too much memory in a part of its rows, by the facts about a Parquet file."""
+    """Raise InputError when a needed column of a Parquet file would take too much memory.
+
+    Parameters
+    ----------
+    metadata : metadata of the Parquet file. No row is read.
+    needed : names of the columns that will be read.
+    """
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for index in range(group.num_columns):
@@ -43,34 +47,38 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
             if part.path_in_schema in needed and part.total_uncompressed_size > most:
                 raise InputError(
                     f"column {part.path_in_schema!r}: expected texts of at most {LONGEST_TEXT} characters, most of them short, "
-                    f"found a part of the file in which it takes more than {MOST_BYTES // 2**20} MB of memory, and more than "
-                    f"{BYTES_PER_ROW} bytes a row."
+                    f"found a part of the file in which the column takes more than {MOST_BYTES // 2**20} MB of memory, and "
+                    f"more than {BYTES_PER_ROW} bytes a row."
                 )
 
 
 def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
-    """Return the rows per batch of a Parquet file, limited in rows, and in bytes where the file states them."""
+    """Return the number of rows per batch of a Parquet file: at most `most_rows`, and about `most_bytes` by the file's
+    metadata.
+    """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
     return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
 
 
-# The files of Stata, SAS and SPSS, without a look at one: how each is read, and the formats of its dates.
+# Description of the formats of Stata, SAS and SPSS: the reader of each, and the formats of its dates. No file is read here.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """A file of a statistical package: how to read it, the unit of its dates, and the letters that mark missing values.
+    """The file format of a statistical package: its reader, the unit of its dates, and its codes for missing values.
 
     Attributes
     ----------
-    name : for messages.
-    parser : of pyreadstat.
-    origin : what a date of 0 stands for.
-    dates, moments, times : patterns of the formats of dates, of dates with a time, and of times of day.
-    day, tick : in what dates are counted, and moments and times.
-    letters : of values that are missing for a reason, in columns of numbers.
-    block : bytes of which a whole file holds a whole number: it may not tell how many rows it has.
+    name : name of the format for messages.
+    parser : suffix of the name of pyreadstat's reading function.
+    origin : date and time that the number 0 stands for.
+    dates, moments, times : regular expressions for the formats of dates, of dates with a time, and of times of day.
+    day : unit in which dates are counted.
+    tick : unit in which dates with a time, and times of day, are counted.
+    letters : letters that stand for missing values in columns of numbers, such as .a in Stata.
+    block : block size in bytes; the size of a complete file is a multiple of it. Used where a file may not state its number of
+        rows.
     """
 
     name: str
@@ -113,16 +121,16 @@ PORTABLE = replace(SPSS, name="SPSS portable", parser="por")
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\r\n")
 _DUCKDB_NAMES = (".duckdb", ".ddb", ".db")
 _DUCKDB = re.compile(rb".{8}DUCK..\0{6}", re.DOTALL)
-"""Eight bytes of a checksum, the mark, and a version, which is a small number of eight bytes."""
+"""A DuckDB file begins with a checksum of eight bytes, the signature, and a version, which is a small number of eight bytes."""
 _PORTABLE = re.compile(rb"(.{40})?ASCII SPSS PORT FILE {20}", re.DOTALL)
-"""Two of five titles of 40 letters, in the first of lines of 80."""
+"""The first line of a portable SPSS file has 80 characters: two titles of 40 characters each, with this signature."""
 _TRANSPORT = re.compile(rb"HEADER RECORD\*{7}LIB(RARY|V8  ) HEADER RECORD!{7}")
 _SAS = bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf"
 _STATA = b"<stata_dta><header><release>"
 
 
 class Kind(Enum):
-    """A format that is no statistical package's."""
+    """A file format that does not belong to a statistical package."""
 
     TEXT = auto()
     PARQUET = auto()
@@ -131,21 +139,22 @@ class Kind(Enum):
 
 
 def first_line(start: bytes) -> bytes:
-    """Return the bytes before the first line end; none of them belongs to a row."""
+    """Return the bytes before the first line end. In a text file with a header, none of these bytes belongs to a row."""
     return re.split(rb"[\r\n]", start, maxsplit=1)[0]
 
 
 def holds_controls(text: bytes) -> bool:
-    """Return whether a text has a control character other than a tab or a line end."""
+    """Return whether the bytes contain a control character other than a tab or a line end."""
     return not _CONTROLS.isdisjoint(text)
 
 
 def format_of(file: Path, start: bytes) -> Kind | Package:
-    """Return the format of a file that begins so; `Kind.TEXT` for whatever is no other one.
+    """Return the format of a file; `Kind.TEXT` if no other format is recognised.
 
     Parameters
     ----------
-    start : the first bytes of the file, 1024 of them where it has so many.
+    file : path of the file, whose name decides if the first line does not.
+    start : the first 1,024 bytes of the file; all bytes of a shorter file.
     """
     line = first_line(start)
     if line.startswith(PARQUET) and holds_controls(line):
@@ -154,7 +163,7 @@ def format_of(file: Path, start: bytes) -> Kind | Package:
         return Kind.SQLITE
     if (package := _package_of(line)) is not None:
         return package
-    # the checksum of one file in sixteen has a line end: the name of such a file tells what it is
+    # the checksum of about one DuckDB file in sixteen contains a line end; such a file is recognised by its name
     return Kind.DUCKDB if _DUCKDB.match(line) or file.suffix.lower() in _DUCKDB_NAMES else Kind.TEXT
 
 

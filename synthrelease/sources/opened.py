@@ -1,7 +1,7 @@
-"""A table of a database, opened for reading alone and for nothing but itself, without a look at a row.
+"""Open one table of a DuckDB or SQLite file or of a database server, read-only, without reading a row.
 
-Which table it is and what its columns are called follows from what the database says of itself (`tables`). Its rows are read
-by whoever has it open. DuckDB and servers need the extra `database`; SQLite comes with Python.
+The name of the table and the names of its columns come from the catalogue of the database (`tables`). The caller reads the
+rows. DuckDB and servers need the extra `database`; SQLite comes with Python.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ NO_CONNECTION = (
     f"expected a database that answers, found none. Are the server, the database, {USER} and {PASSWORD} right, and may this "
     "user read the table?"
 )
-NO_SQLITE = "expected a whole SQLite file with values of less than 32 MB, found one that cannot be read."
-NO_DUCKDB = "expected a whole DuckDB file that no other program is writing, found one that cannot be read."
+NO_SQLITE = "expected a complete SQLite file with values of less than 32 MB, found a file that cannot be read."
+NO_DUCKDB = "expected a complete DuckDB file that no other program is writing, found a file that cannot be read."
 _DUCKDB_SETTINGS = {
-    # no other file, no network, no extension, nothing of the rows on a disk, no variable of this program as a table
+    # DuckDB may not open other files, use the network, load extensions, write rows to disk, or read Python variables as tables
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -38,49 +38,51 @@ _DUCKDB_SETTINGS = {
     "lock_configuration": "true",
 }
 LONGEST_VALUE = 2**25
-"""Bytes of one value in SQLite."""
+"""The largest size of one value in SQLite, in bytes."""
 
-Told = Callable[[Callable[[], object]], None]
-"""Receives, from another thread, the function that stops the library."""
+OnStop = Callable[[Callable[[], object]], None]
+"""Function that receives the library's own function for interrupting a query."""
 
 
 class Stop:
-    """A flag that reading should stop, and the way to tell a library."""
+    """A request, from another thread, to stop reading. It interrupts the libraries that are reading."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
 
     def by(self, way: Callable[[], object]) -> None:
-        """Have this called, from another thread, when reading is to stop."""
+        """Register a function that is called when reading should stop; at once if the request was already made."""
         self._ways.append(way)
         if self._asked.is_set():
             self._tell()
 
     @property
     def asked(self) -> bool:
+        """Whether reading should stop."""
         return self._asked.is_set()
 
     def ask(self) -> None:
+        """Request that reading stops, and call all registered functions."""
         self._asked.set()
         self._tell()
 
     def _tell(self) -> None:
         for way in list(self._ways):
-            with suppress(Exception):  # of a connection that is closed by now
+            with suppress(Exception):  # the connection may be closed by now
                 way()
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenTable:
-    """An open table.
+    """An open table of a database.
 
     Attributes
     ----------
-    connection : of the library; of SQLAlchemy its engine.
-    names : of the columns.
-    select : gives the one statement, of some columns of all rows.
-    types : of the columns, where the database tells them before the statement.
-    has_row : asks whether a table has a row; None for a view, which computes its rows.
+    connection : connection of DuckDB or SQLite, or engine of SQLAlchemy.
+    names : names of the columns.
+    select : function that takes names of columns and returns the SELECT statement for these columns of all rows.
+    types : type of each column by name; empty if the database declares none.
+    has_row : function that returns whether the table has a row; None for a view, because a view computes its rows.
     """
 
     connection: Any
@@ -99,8 +101,8 @@ def _asking(connection: Any, table: str) -> Callable[[], bool]:
 
 
 @contextmanager
-def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
-    """Open a table of a DuckDB file. Raises InputError where there is no such table or no library."""
+def opened_duckdb(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenTable]:
+    """Open a table of a DuckDB file. Raises InputError when the table does not exist or DuckDB is not installed."""
     duckdb = library("duckdb", "duckdb", "DuckDB files", "database")
     with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
         stop(connection.interrupt)
@@ -108,10 +110,10 @@ def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
             "SELECT table_schema, table_name, table_type FROM information_schema.tables "
             "WHERE table_catalog = current_database() ORDER BY ALL"
         ).fetchall()
-        catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
+        catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # a schema may have the same name
         schema, name = chosen_table(table, [row[:2] for row in tables])
         chosen = quoted(catalog, schema, name)
-        columns = connection.sql(f"SELECT * FROM {chosen} LIMIT 0")  # which is not run
+        columns = connection.sql(f"SELECT * FROM {chosen} LIMIT 0")  # DuckDB only plans this statement and does not run it
         types = dict(zip(columns.columns, (kind.id for kind in columns.types), strict=True))
         stored = (schema, name, "BASE TABLE") in tables
         has_row = _asking(connection, chosen) if stored else None
@@ -119,8 +121,8 @@ def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
 
 
 @contextmanager
-def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
-    """Open a table of a SQLite file. Raises InputError where there is no such table, or the file is cut off."""
+def opened_sqlite(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenTable]:
+    """Open a table of a SQLite file. Raises InputError when the table does not exist or the file is truncated."""
     _check_size(path)
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         stop(connection.interrupt)
@@ -134,7 +136,7 @@ def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
         ).fetchall()
         schema, name = chosen_table(table, [row[:2] for row in tables])
         chosen = quoted(schema, name)
-        # what a view selects from may be computed even for no row, and a value could make it fail
+        # a query of the view may compute its rows even with LIMIT 0, and a value could make it fail; so the catalogue is asked
         columns = connection.execute("SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1", (name, schema))
         names = [column for (column,) in columns]
         has_row = _asking(connection, chosen) if (schema, name, 1) in tables else None
@@ -142,7 +144,10 @@ def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
 
 
 def _check_size(path: Path) -> None:
-    """SQLite reads zeros beyond the end of a file; its header says of how many pages of how many bytes it is."""
+    """Raise InputError for a SQLite file that is shorter than its header states.
+
+    SQLite itself would read zeros beyond the end of the file. The header states the number of pages and the size of a page.
+    """
     with path.open("rb") as file:
         header = file.read(32)
     page, count = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
@@ -152,7 +157,12 @@ def _check_size(path: Path) -> None:
 
 @contextmanager
 def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
-    """Open a table of a database by SQLAlchemy. Raises InputError as the others."""
+    """Open a table of a database by SQLAlchemy.
+
+    Raises
+    ------
+    InputError : when the table does not exist, the URI is no URI of a database, or the dialect or its driver is not installed.
+    """
     engine = engine_of(uri)
     try:
         import sqlalchemy as sql

@@ -1,9 +1,8 @@
-"""Where a table is, without a look at a row; here: which texts may be a connection string.
+"""Recognise texts that may be a database connection string, so that no message shows a password.
 
-Such a text may hold a password: it is never quoted, unless it names an existing file.
-Connection strings have many dialects (URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores), and none has a mark
-of its own. So the question is asked the other way round: whatever has a scheme before a colon, an @, or a key with a value
-beside others, is not shown. A file name that was mistyped has none of these and is.
+Such a text is never quoted, unless it names an existing file. Connection strings have many dialects (URIs, JDBC, libpq, ODBC,
+`user:password@server`, chains of stores) without a common syntax. So the check is broad: a text is not shown if it has a scheme
+before a colon, an @, or a key with a value beside other text. A mistyped file name has none of the three, so it is shown.
 """
 
 from __future__ import annotations
@@ -17,21 +16,23 @@ from synthrelease.errors import InputError
 
 NOT_SHOWN = "(the form of a connection string: not shown)"
 UNKNOWN_FORM = (
-    "what looks like a connection string (a scheme, an @, or keys with values) and names no file that is there. It is not "
-    "shown, because it may hold a password."
+    "a text that looks like a connection string (a scheme, an @, or keys with values) and names no existing file. The text is "
+    "not shown, because it may hold a password."
 )
 _LONGEST = 2000
-"""Characters that are checked: a connection string is recognised by its beginning."""
+"""Only the first 2,000 characters are checked, because a connection string is recognised by its beginning."""
 _CODED = re.compile("%([0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
-"""Before a colon: two characters at least, because one is a drive of Windows."""
+"""A scheme before a colon has at least two characters, because one letter is a drive of Windows."""
 _PAIRS = re.compile(r"\w\s*=(?!=).*[;&\s]|[;&?#\s].*\w\s*=(?!=)", re.DOTALL)
-"""A key with a value beside others, or behind a question mark; `year=2019/part.csv` is a path, `age == 3` a condition."""
+"""A key with a value, and a separator before or after the pair. `year=2019/part.csv` is a path and `age == 3` a condition."""
 _SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=<>!]*[:=](?!=)", re.IGNORECASE)
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return whether the text looks like a connection string, also one whose signs are written as %3B or in full width.
+    """Return whether the text looks like a connection string.
+
+    Percent-encoded characters such as %3B and full-width characters are decoded first.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the text without codes of signs, also where they were coded several times."""
+    """Return the text with percent-encoded characters decoded, up to three times, and full-width characters normalised."""
     for _ in range(3):
         text = _CODED.sub(lambda sign: chr(int(sign[1], 16)), text)
     return unicodedata.normalize("NFKC", text)
@@ -59,23 +60,28 @@ def is_unknown_connection(text: str | Path) -> bool:
 def _is_there(text: str | Path) -> bool:
     try:
         return Path(text).exists()
-    except (OSError, ValueError):  # longer than a name can be, or with a zero in it
+    except (OSError, ValueError):  # the text is longer than a file name may be, or contains a null character
         return False
 
 
 def checked_path(path: str | Path) -> Path:
-    """Return the path. Raises InputError for a text that looks like a connection string, without quoting it."""
+    """Return the path.
+
+    Raises
+    ------
+    InputError : for a text that looks like a connection string and names no existing file. The text is not quoted.
+    """
     if is_unknown_connection(path):
         raise InputError(f"expected a path, found {UNKNOWN_FORM}")
     return Path(path)
 
 
 def without_secrets(message: str, words: Iterable[str]) -> str:
-    """Return a message in which no word that looks like a connection string is quoted.
+    """Return a message with every quoted connection string replaced by a placeholder.
 
     Parameters
     ----------
-    words : what the user wrote: arguments of the command line, also those of the form `--option=value`.
+    words : the arguments of the command line. Of an argument `--option=value` the value is checked, too.
     """
     values = {part for word in words for part in (word, word.partition("=")[2]) if part}
     for value in sorted(filter(is_unknown_connection, values), key=len, reverse=True):
@@ -85,7 +91,7 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
 
 def _as_printed(letter: str) -> str:
-    """Return a pattern of a letter as it appears in messages, where some are escaped."""
+    """Return a regular expression that matches a character as messages print it, where some characters are escaped."""
     if not letter.isprintable():
         return ".{1,10}?"
     return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

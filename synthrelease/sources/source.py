@@ -1,10 +1,12 @@
-"""Where a table is: files, or a table of a database. Its text, for messages, shows a path, and of a URI how it begins.
+"""Locate the table that a steward named: one file, a folder, a pattern of files, or a table of a database.
 
 Files are named by a path, a folder, or a pattern such as `births/2019-*.parquet`.
 
 A database is named by a file (DuckDB, SQLite) or by a URI of SQLAlchemy, such as `postgresql://server/registry`. User and
-password come from the environment alone (`USER`, `PASSWORD`), never from a URI, a TOML file or an option: those end in
-histories of shells, lists of processes, notes.
+password come only from the environment variables `USER` and `PASSWORD`. URIs, TOML files and options may not hold them, because
+those end up in shell histories, process lists and notes.
+
+Messages show a source as its path, or as the scheme of its URI.
 """
 
 from __future__ import annotations
@@ -19,26 +21,26 @@ from pathlib import Path
 from synthrelease.errors import InputError
 from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 
-# Which libraries are asked for a table: only those that take the type of a column from the database, never from its rows.
+# A table is only read by libraries that take the type of a column from the database, never from its rows.
 #
-# A library that looks at the first rows to find the type of a column reads the others by them. Then one record decides the bins
-# of others, and no theorem about replacing one record holds (theory 1.8, reading row by row).
+# A library that infers the type of a column from the first rows reads all other rows by that type. Then one record decides the
+# bins of other records, and no theorem about replacing one record holds (theory 1.8, reading row by row).
 
 _GUESSING = re.compile(r"(shillelagh|gsheets)\b", re.IGNORECASE)
 """Dialects of SQLAlchemy that read spreadsheets and other files without types."""
-_WHY = "it may take the type of a column from the first rows, so that one row would change how others are read."
+_WHY = "it may infer the type of a column from the first rows, so that one row would change how other rows are read."
 
 
 def check_driver(uri: str) -> None:
-    """Raise InputError for a library that is not known to read every row by itself. Looks at the URI alone."""
+    """Raise InputError when the URI names a SQLAlchemy dialect that may infer column types from the first rows."""
     if guessing := _GUESSING.match(uri):
-        raise InputError(f"expected a database, found {guessing[1]!r}: {_WHY} Give the file that it reads, as CSV.")
+        raise InputError(f"expected a database, found {guessing[1]!r}: {_WHY} Give the file itself, as CSV.")
 
 
-# The files that hold the rows of one table: one, those of a folder, those that a pattern fits.
+# The rows of one table are in one file, in all files of a folder, or in all files that match a pattern.
 #
-# A folder and a pattern give Parquet and CSV files alone. What a file is, and that it stays as it is while it is read,
-# is found out without looking at a row. No name of a file is shown: one such as `year=2019` is a value of a column.
+# A folder or a pattern may hold only Parquet and CSV files. The format of a file, and whether it changes while it is read, are
+# found without reading a row. No file name is shown, because a name such as `year=2019` is a value of a column.
 
 PARQUET = b"PAR1"
 CSV_NAMES = (".csv", ".csv.gz")
@@ -46,21 +48,27 @@ CSV_NAMES = (".csv", ".csv.gz")
 _PATTERN = re.compile(r"[*?\[]")
 
 State = tuple[str, ...]
-"""Size, times and marks of a file: equal as long as nobody writes it."""
+"""Size, time of the last change and inode number of a file. They are equal as long as nobody writes the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
-"""The files of a table as they are now, in order: those that are counted together."""
-CHANGED = "expected files that stay as they are while they are read, found one that was written meanwhile."
+"""Function that lists the files of a table as they are now. Each item holds the files that are counted together."""
+CHANGED = "expected files that do not change while they are read, found a file that was written meanwhile."
 
 
 def is_pattern(text: str) -> bool:
+    """Return whether a text has a wildcard: `*`, `?` or `[`."""
     return bool(_PATTERN.search(text))
 
 
 def folder_files(path: Path) -> list[Path]:
-    """Return the file itself, or the Parquet and CSV files of a folder in the order of their names.
+    """Return the Parquet and CSV files of a folder in the order of their names; for a path that is no folder, the path itself.
 
-    Names that begin with a dot or an underscore are left out, as other programs do: they are notes of the program that wrote
-    the folder. Anything else refuses the folder, because it could hold rows that were left out unseen.
+    Files whose names begin with a dot or an underscore are ignored, as in other programs: such files hold notes of the program
+    that wrote the folder.
+
+    Raises
+    ------
+    InputError : when the folder has no table, or holds anything else. Other files could hold rows that would be missed
+        unnoticed.
     """
     if not path.is_dir():
         return [path]
@@ -72,20 +80,23 @@ def folder_files(path: Path) -> list[Path]:
 
 
 def fitting(pattern: Path) -> list[Path]:
-    """Whatever fits, in order. Raises OSError or ValueError."""
+    """Return all paths that match a pattern, sorted; empty for a path without wildcards. Raises OSError or ValueError."""
     fixed = list(takewhile(lambda part: not is_pattern(part), pattern.parts))
     return sorted(Path(*fixed).glob("/".join(pattern.parts[len(fixed) :]))) if len(fixed) < len(pattern.parts) else []
 
 
 def pattern_files(pattern: Path) -> list[Path]:
-    """Return the files whose paths match a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of
-    them.
+    """Return the files whose paths match a pattern such as `births/2019-*.csv`, sorted by path.
+
+    Raises
+    ------
+    InputError : when no path matches, or when a matching path is no Parquet or CSV file.
     """
     return _tables("a pattern that fits", lambda: fitting(pattern))
 
 
 def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
-    """Return the files of a folder or pattern. Raises InputError where there is none, or something that is no table."""
+    """Return the files of a folder or pattern. Raises InputError when there is none, or when one is no Parquet or CSV file."""
     try:
         entries = listed()
         kinds = ["folders" if entry.is_dir() else "" if _is_table(entry) else "other files" for entry in entries]
@@ -97,36 +108,41 @@ def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
 
 def _check(what: str, kinds: Sequence[str]) -> None:
     if wrong := next(filter(None, kinds), ""):
-        advice = " Partitions in folders are not read: write the table without them." if wrong == "folders" else ""
+        advice = " Folders of partitions are not read. Write the table without partitions." if wrong == "folders" else ""
         raise InputError(f"expected {what} with Parquet or CSV files alone, found {wrong} in it.{advice}")
 
 
 def _is_table(path: Path) -> bool:
-    if not path.is_file():  # a pipe may have nobody at its other end
+    if not path.is_file():  # reading a pipe would wait forever if no program writes to it
         return False
     with path.open("rb") as file:
         return file.read(len(PARQUET)) == PARQUET or path.name.endswith(CSV_NAMES)
 
 
 def which_file(number: int, n_files: int) -> str:
-    """Return the position of a file among several, without a name."""
+    """Return a sentence that gives the position of a file among several, without its name."""
     return f"This was found in file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: Path) -> State:
-    """Return the state of a file: it changes when the file is written. Raises InputError for a deleted one."""
+    """Return size, time of the last change and inode number of a file. Raises InputError when the file cannot be found."""
     try:
         status = file.stat()
     except OSError:
         status = None
     if status is None:
-        raise InputError("expected files that stay, found one that is gone.")
+        raise InputError("expected files that stay in place while they are read, found that one was removed.")
     return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
 
 
 @contextmanager
 def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[Path], list[State]]]]:
-    """Watch files: gives them with their states. Raises InputError when there are others in the end, or one was written."""
+    """Give the files of a table with their states, and check at the end that they are unchanged.
+
+    Raises
+    ------
+    InputError : at the end, when a file was added, removed or written in the meantime.
+    """
 
     def now() -> list[tuple[Sequence[Path], list[State]]]:
         return [(files, [*map(state_of, files)]) for files in listed()]
@@ -141,8 +157,8 @@ USER, PASSWORD = "SYNTHRELEASE_DATABASE_USER", "SYNTHRELEASE_DATABASE_PASSWORD"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+(\+[A-Za-z0-9_]+)?:/?/.*", re.DOTALL)  # one letter is a drive of Windows
 _FILE = re.compile(r"(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
 _OTHER_DIALECT = (
-    f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} User and password "
-    f"of a database belong into the environment variables {USER} and {PASSWORD}."
+    f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} Put user and "
+    f"password of a database into the environment variables {USER} and {PASSWORD}."
 )
 _PASSWORD = re.compile("//[^/]*:[^/]*@")
 _SECRET_IN_ADDRESS = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|uid)[^=&;]*=", re.IGNORECASE)
@@ -150,14 +166,14 @@ _SECRET_IN_ADDRESS = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|ui
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A table and the way to reach it.
+    """The place of a table: its files, or its database.
 
     Attributes
     ----------
-    path : of the file or folder, or a pattern of paths; None for a URI that names no file.
-    uri : of a database, without user and password, or of a file; empty where a path was written.
-    table : of a database, where the steward named one beside the file.
-    members : the table of the members of these rows, where it is another one.
+    path : path of the file or folder, or a pattern of paths; None for a URI that names no file.
+    uri : URI of a database, without user and password, or of a SQLite or DuckDB file; empty if a path was given.
+    table : name of the table in the database; None if no name was given.
+    members : place of the second of two linked tables, such as the persons of households; None if there is no second place.
     """
 
     path: Path | None = field(default=None, repr=False)
@@ -167,15 +183,18 @@ class Source:
 
     @classmethod
     def of(cls, data: str | Path | Source, table: str | None = None, members: str | Path | Source | None = None) -> Source:
-        """Return the table that a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files.
+        """Return the source for a path or URI. `sqlite:///FILE` and `duckdb:///FILE` name files.
 
         Parameters
         ----------
-        members : the file of the members of these rows.
+        data : path, pattern or URI of the table. A `Source` is returned as it is.
+        table : name of the table in a database.
+        members : path or URI of the second of two linked tables, such as the persons of households.
 
         Raises
         ------
-        InputError : for a URI with a user or password, and a connection string of another dialect; they are not quoted.
+        InputError : for a URI with user or password, for a connection string of another dialect (neither is quoted), and for a
+            dialect that infers types from rows.
         """
         if members is not None:
             return replace(cls.of(data, table), members=cls.of(members))
@@ -191,8 +210,8 @@ class Source:
             return source
         if "@" in text or _SECRET_IN_ADDRESS.search(text):
             raise InputError(
-                "expected the URI of a database without user and password, found one that may hold them (it is not shown). Put "
-                f"them into the environment variables {USER} and {PASSWORD}."
+                "expected the URI of a database without user and password, found a URI that may hold them (it is not shown). "
+                f"Put user and password into the environment variables {USER} and {PASSWORD}."
             )
         check_driver(text)
         return cls(uri=text, table=table)
@@ -205,22 +224,24 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """Return whether a URI names the table, and not a file."""
+        """Whether the table is reached by a URI of a database rather than by a file."""
         return self.path is None
 
     def is_there(self) -> bool:
-        """Return whether a file or folder, or one that matches a pattern, exists; always true for a URI, which is not
-        opened.
+        """Return whether the file or folder exists, or a file that matches the pattern. A URI of a database is not opened and
+        counts as existing.
         """
         try:
             if self.path is None or self.path.is_file() or self.path.is_dir():
                 return True
             return bool(fitting(self.path))
-        except (OSError, ValueError):  # a name that is too long, or behind a folder that may not be entered
+        except (OSError, ValueError):  # the name is too long, or a folder may not be entered
             return False
 
     def holds_files(self) -> bool:
-        """Return whether it is a folder, a pattern or an object store with several pieces of a table, and not a single file."""
+        """Return whether the source is a folder or a pattern, which may hold several files; false for one file or a
+        database.
+        """
         if self.path is None:
             return not self.is_database
         try:
@@ -229,52 +250,59 @@ class Source:
             return False
 
     def files(self) -> list[Path]:
-        """Return all files that are read, in the order of their names; none for a database behind a URI.
+        """Return the absolute paths of all files that are read, in the order of their names; empty for a URI of a database.
 
         Raises
         ------
-        InputError : where there is none, or something that is no table.
+        InputError : when a folder or pattern holds no file, or a file that is no Parquet or CSV file.
         """
         if self.path is None:
             return []
         path = self.path.absolute()
         if not self.holds_files():
-            return [path]  # whatever it is: who opens it says so
+            return [path]  # the reader checks its format and reports the problem
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return this table by itself, and the table of its members where that is another one."""
+        """Return this source without its second table, followed by the source of the second table if there is one."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
-        """Return the two tables, roots and members, that a hierarchical file has in lines of its first two record types."""
+        """Return the source of a hierarchical file with its two linked tables, such as households and persons.
+
+        Parameters
+        ----------
+        records : record types of the file. Lines of the first type form the first table, lines of the second type the second.
+            With fewer than two types, or a second file, the source is returned unchanged.
+        """
         roots, members = (*records, None, None)[:2]
         if members is None or self.members is not None:
             return self
         return replace(self, table=roots, members=replace(self, table=members))
 
     def size(self) -> int:
-        """Return bytes of all files that are read; 0 for a database behind a URI."""
+        """Return the total size in bytes of all files that are read; a URI of a database counts as 0."""
         return sum(file.stat().st_size for file in self.files()) + (0 if self.members is None else self.members.size())
 
 
 def check_members(source: Source, *, asked: bool) -> None:
-    """Raise InputError for a file of members that is not there, or that nothing asks for.
+    """Raise InputError for a file of members that does not exist, is the first file again, or is not expected.
 
     Parameters
     ----------
+    source : place of the first table, with the file of members, such as the persons of households.
     asked : whether the configuration has [members].
     """
     if source.members is None:
         return
     if not asked:
         raise InputError(
-            "expected no file of members, because the configuration has no [members]; found one. Nothing was spent."
+            "expected no file of members, because the configuration has no table [members], found one. Nothing was spent."
         )
     if not source.members.is_there():
         raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
     if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
         raise InputError(
-            f"{source.members}: expected another file of members, found the file of the roots once more, in which a root would "
-            "stand as often as it has members. Where one file has both, leave --members out. Nothing was spent."
+            f"{source.members}: expected a separate file of members, found the same file as --data. If one file holds both "
+            "tables, omit --members. Nothing was spent."
         )

@@ -1,8 +1,8 @@
-"""Check the types of columns, open databases and find their tables, without reading a row.
+"""Check the declared types of columns, connect to databases and find the requested table, without reading a row.
 
-The names of a database's tables are shown when the one that was asked for is not among them. They are no rows: whoever set up
-the database chose them, they are there when every table is empty, and whoever runs the command may list them. Nothing that a
-library says is shown, because it may hold the URI with its password.
+A message lists the names of a database's tables when the requested table does not exist. Names of tables reveal no row: whoever
+set up the database chose the names, they exist when every table is empty, and whoever runs the command may list them. Messages
+of database libraries are never shown, because they may contain the URI with its password.
 """
 
 from __future__ import annotations
@@ -18,17 +18,24 @@ from synthrelease.errors import InputError, closest, listing
 from synthrelease.resources import library
 from synthrelease.sources.source import PASSWORD, USER
 
-# Which declared types of columns hold single values that have a text. The type is public: no value is looked at.
+# Python types whose values can be written as text. The declared type of a column is public; no value is read to find it.
 
 _VALUES = (bool, int, float, str, Decimal, date, time)
 
 LONGEST_TEXT = 2**17
-"""Characters of one value, in every format; Python's `csv` has the same limit."""
+"""The largest number of characters of one value, in every format. Python's `csv` has the same limit."""
 _TYPE_NAME = re.compile("[a-z0-9_]+")
 
 
 def check_type(name: str, kind: Any, format_name: str) -> None:
-    """Raise InputError when a column of this Arrow type holds no single values that have a text."""
+    """Raise InputError unless values of this Arrow type are numbers, texts, booleans, dates, times or UUIDs.
+
+    Parameters
+    ----------
+    name : name of the column, for the message.
+    kind : Arrow type of the column.
+    format_name : name of the file format, for the message.
+    """
     from pyarrow import types
 
     if is_uuid(kind):
@@ -44,13 +51,13 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
     if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
         raise InputError(
-            f"column {name!r}: expected dates without a time zone, or in one that this machine knows, found another one. "
-            "Write the dates as texts such as 2014-12-31."
+            f"column {name!r}: expected dates without a time zone, or with a time zone that this machine knows, found an "
+            "unknown time zone. Write the dates as texts such as 2014-12-31."
         )
 
 
 def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> None:
-    """Raise InputError when a column of this Arrow type holds no number, or no date where `dates` are requested."""
+    """Raise InputError when a column of this Arrow type cannot be read as numbers, or as dates if `dates` is true."""
     from pyarrow import types
 
     values = kind.value_type if types.is_dictionary(kind) else kind
@@ -60,12 +67,13 @@ def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> N
         advice = (
             ""
             if dates or not (types.is_date(values) or types.is_timestamp(values))
-            else (' Set part = "year" for the column in the configuration, where the year of a date is meant.')
+            else (' To use the year of the date, set part = "year" for the column in the configuration.')
         )
         raise InputError(f"column {name!r}: expected {'dates' if dates else 'numbers'}, found {type_name}.{advice}")
 
 
 def is_uuid(kind: Any) -> bool:
+    """Return whether an Arrow type is the extension type of UUIDs."""
     return getattr(kind, "extension_name", "") == "arrow.uuid"
 
 
@@ -74,56 +82,60 @@ def _can_be_read(kind: Any) -> bool:
 
     try:
         pa.scalar(0, kind).as_py()
-    except Exception:  # whatever the libraries of time zones raise
+    except Exception:  # libraries of time zones raise errors of different types
         return False
     return True
 
 
 def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type holds texts."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def check_types(schema: Any, needed: Sequence[str]) -> None:
-    """Raise InputError when a needed column of an Arrow schema holds no single values."""
+    """Raise InputError when a needed column of a database's Arrow schema has a type that `check_type` refuses."""
     for name in needed:
         kind = schema.field(name).type
-        if getattr(kind, "type_name", None) is not None:  # such as PostgreSQL's numeric, which comes as a text
+        if getattr(kind, "type_name", None) is not None:  # an opaque type such as PostgreSQL's numeric, which arrives as text
             kind = kind.storage_type
         check_type(name, kind, "database")
 
 
 def check_database_type(name: str, kind: Any) -> None:
+    """Raise InputError unless values of this SQLAlchemy type are numbers, texts, booleans, dates, times or UUIDs."""
     try:
         of_python = kind.python_type
     except NotImplementedError:
         of_python = type(None)
-    untold = type(kind).__name__ in ("NullType", "YEAR")  # of a type that nobody told each value is looked at
+    untold = type(kind).__name__ in ("NullType", "YEAR")  # without a declared type, each value is converted by itself
     if not (untold or issubclass(of_python, _VALUES) or of_python.__name__ == "UUID"):
         problem = f"the database type {type(kind).__name__}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
 
 
 def quoted(*names: str) -> str:
-    """Return a name as standard SQL writes it, whatever characters it has: "registry"."births"."""
+    """Return a qualified name quoted as in standard SQL, such as `"registry"."births"`. Any character may occur in it."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """Return (schema, name) of the requested table, by `name` or `schema.name`; without a request the only one.
+    """Return the schema and the name of the requested table.
 
     Parameters
     ----------
-    tables : (schema, name) of all tables and views.
+    asked : the requested table, as `name` or `schema.name`. With None the database must have exactly one table.
+    tables : the schema and the name of each table and view of the database.
 
     Raises
     ------
-    InputError : when there is no such table, several, or none was asked for and there are several.
+    InputError : when no table or several tables have the requested name, or when no table was requested and the database does
+        not have exactly one.
     """
     several = len({schema for schema, _ in tables}) > 1
     listed = [f"{schema}.{name}" if several else name for schema, name in tables]
-    advice = 'Name one by --table, or by table = "..." under [input] in the configuration.'
+    advice = 'Name one with --table, or with table = "..." under [input] in the configuration.'
     if asked is None:
         if len(tables) == 1:
             return tables[0]
@@ -133,7 +145,8 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
         return matching[0]
     if matching:
         raise InputError(
-            f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in matching)}."
+            f"expected one table {asked!r}, found tables of this name in several schemas: "
+            f"{listing('.'.join(t) for t in matching)}."
         )
     same = (name for name in listed if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
     guess = next(same, None) or closest(asked, listed)
@@ -147,21 +160,31 @@ def _with_login(uri: str, user: str | None, password: str | None) -> Any:
 
 
 def engine_of(uri: str) -> Any:
+    """Return the SQLAlchemy engine for a URI, with user and password from the environment.
+
+    Raises
+    ------
+    InputError : when the URI is no URI of a database, or when its dialect or driver is not installed.
+    """
     sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", "database"), False
     try:
         return sqlalchemy.create_engine(_with_login(uri, *_credentials()), hide_parameters=True)
-    except (ImportError, sqlalchemy.exc.NoSuchModuleError):  # of the dialect, or of its driver
+    except (ImportError, sqlalchemy.exc.NoSuchModuleError):  # the dialect or its driver is not installed
         lacks = True
     except Exception:
         lacks = False
     kind = re.split(r"[^A-Za-z0-9_+]", uri)[0]
     if lacks:
-        raise InputError(f"expected the libraries of SQLAlchemy for {kind!r}, found none. Install its dialect and driver.")
+        raise InputError(f"expected SQLAlchemy's libraries for {kind!r}, found none. Install the dialect and its driver.")
     raise InputError("expected the URI of a database such as postgresql://server/registry, found something else.")
 
 
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
-    """Return (schema, name) of the tables and views of the default schema, and the requested one in another."""
+    """Return the schema and the name of each table and view that may be meant.
+
+    These are all tables and views of the default schema, whose name is given as "". If `asked` names an existing table of a
+    schema (`schema.name`), the result is that table alone.
+    """
     schema, _, name = (asked or "").rpartition(".")
     if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):
         return [(schema, name)]
