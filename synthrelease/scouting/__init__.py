@@ -1,1 +1,1 @@
-"""Noisy tables of single columns, published where there is no public file."""
+"""Publish noisy tables of the single columns of a private file, where there is no public file to draft a release from."""

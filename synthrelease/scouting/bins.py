@@ -1,5 +1,8 @@
-"""Bins of a draft from the noisy tables of a scout: of numbers by mass and round limits, of codes by frequency.
-Post-processing."""
+"""Choose the bins of a draft from the noisy tables of a scout.
+
+Bins of numbers have about equal numbers of rows and round limits. Codes have bins of their own if they are frequent. All of it
+is post-processing of noisy counts.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,13 @@ import numpy as np
 from synthrelease.scouting.columns import EMPTY, FULL, ScoutedColumn
 
 MASS, TAIL, ALONE = Fraction(1, 8), 0.02, 0.03
-"""Shares of the rows: of a bin of numbers, of a tail at least, and from which on 0 has a bin of its own."""
+"""Shares of the rows: the usual share of a bin of numbers, the smallest share of a tail, and the share from which the number 0
+has a bin of its own."""
 FEW_BINS = 3
-"""Bins that numbers beside a frequent 0 get where their noise allows it, though they are fewer rows than one bin takes."""
+"""Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE = 5, 3, 12, 0.01
-"""Standard deviations of the noise that a bin and a code need; so many codes are all kept; else those above this share."""
+"""A bin needs a count of 5 standard deviations of the noise, a code 3. Up to 12 codes each have a bin of their own; of more
+codes, those with more than 1% of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +32,11 @@ class ScoutedBins:
 
     Attributes
     ----------
-    edges : of a number, the lower edges of its bins, and the upper edge of the last one; otherwise empty.
-    numbers : the mean of each bin of a number, from noisy counts.
-    codes : of another column the codes or texts that have bins of their own; all others share one.
-    gaps : the noisy number of rows without a value, or with a text that is no number.
+    column : the column.
+    edges : lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for other columns.
+    numbers : mean of each bin of a numeric column, computed from noisy counts.
+    codes : codes or texts with a bin of their own; all other codes share one bin. Empty for numeric columns.
+    gaps : noisy number of rows without a value, or in a numeric column with a text that is no number.
     """
 
     column: ScoutedColumn
@@ -41,11 +47,16 @@ class ScoutedBins:
 
     @property
     def n_bins(self) -> int:
-        """Return the number of bins of values: for codes, with the bin of all other codes."""
+        """The number of bins, without the bin of missing values. The bin that other codes share is included."""
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return (n_atoms,) the bin of each finest bin; texts that are no number are with the gaps."""
+        """Return (n_atoms,) the bin of each finest bin. Texts that are no number share the bin of missing values.
+
+        Parameters
+        ----------
+        found : published categories of a column without a list of codes.
+        """
         column = self.column
         if column.kind == "number":
             places = column.groups(self.edges[:-1])
@@ -56,11 +67,17 @@ class ScoutedBins:
 
 
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
-    """Return the bins of codes or texts: all of a short dictionary, otherwise the frequent ones, in their order.
+    """Return the bins of codes or texts.
+
+    Up to 12 codes each have a bin of their own. Of more codes, only frequent codes have one: those with a noisy count above 1%
+    of the rows and above 3 standard deviations of the noise.
 
     Parameters
     ----------
-    deviation : of the noise of a count.
+    counts : noisy count of each code or text.
+    gaps : noisy number of rows without a value.
+    rows : number of rows of the file.
+    deviation : standard deviation of the noise of a count.
     """
     least = -np.inf if len(column.codes or counts) <= FEW_CODES else max(RARE_CODE * rows, NOISE_OF_CODE * deviation)
     return ScoutedBins(column=column, codes=tuple(code for code, count in counts.items() if count > least), gaps=gaps)
@@ -76,19 +93,25 @@ def number_bins(
     rows: int,
     deviation: float,
 ) -> ScoutedBins:
-    """Return the bins of a number: an eighth of the rows each, smaller tails, round limits; 0 alone where it is frequent.
+    """Return the bins of a numeric column.
+
+    A bin has about an eighth of the rows and round limits. The outermost bins have fewer rows, and a frequent 0 has a bin of
+    its own.
 
     Parameters
     ----------
-    first_counts : of the cells of the first look.
-    edges, counts : of the second look: the lower edges of its cells and their noisy counts.
+    first_counts : noisy counts of the cells of the first table.
+    edges, counts : lower edges and noisy counts of the cells of the second table.
+    gaps : noisy number of rows without a number.
+    rows : number of rows of the file.
+    deviation : standard deviation of the noise of a count.
     """
     ends = [*edges[1:], column.cells[-1].high]
     cells = [
         (low, high, count if count > EMPTY * deviation else 0) for low, high, count in zip(edges, ends, counts, strict=True)
     ]
-    # of some hundred empty cells a few are above EMPTY by their noise alone, and of many columns one is above FULL: no end is
-    # where only one of the two looks has rows
+    # among some hundred empty cells a few exceed EMPTY by noise alone, and in many columns one exceeds FULL; so the range of
+    # the numbers ends at cells that have rows in both tables
     seen = [count > EMPTY * deviation for count in first_counts]
     filled = [
         place
@@ -124,7 +147,9 @@ _Cells = Sequence[tuple[Fraction, Fraction, int]]
 
 
 def _cuts(cells: _Cells, mass: float, tail: float) -> Iterator[Fraction]:
-    """Yield the limits between the bins of some cells: a tail at each end, where there is room, and bins of about one mass."""
+    """Yield the limits between bins: a small bin at each end if there are enough rows, and bins of about `mass` rows
+    between.
+    """
     below = [0, *accumulate(count for _, _, count in cells)]
     total = below[-1]
     if total < 2 * tail:
@@ -152,7 +177,7 @@ _ROUND = [Fraction(10) ** power * factor for power in range(12, -10, -1) for fac
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the place of the roundest lower edge; of equally round ones the middle one. None where there is none."""
+    """Return the index of the cell with the roundest lower edge, the middle one of equals; None if there are no cells."""
     if not places:
         return None
     best = max(_roundness(cells[place][0]) for place in places)
@@ -161,14 +186,14 @@ def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
 
 
 def _roundness(number: Fraction) -> int:
-    """Return how round a number is: the last of ..., 0.5, 1, 2, 5, 10, 20, ... that divides it."""
+    """Return a rank of how round a number is: the rank of the largest of ..., 0.5, 1, 2, 5, 10, ... that divides it."""
     if not number:
         return 1000
     return next((len(_ROUND) - place for place, step in enumerate(_ROUND) if not number % step), 0)
 
 
 def _mean(low: Fraction, high: Fraction, cells: _Cells, whole: int) -> float:
-    """Return the mean of a bin, each row in the middle of its cell; its own middle where no cell has rows."""
+    """Return the mean of a bin, with each row at the middle of its cell; the middle of the bin if it has no rows."""
     mass = sum(count for _, _, count in cells)
     if not mass:
         return float(low + high - whole) / 2

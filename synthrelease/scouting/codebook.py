@@ -1,13 +1,18 @@
-"""What columns and their codes mean: a codebook, as the publisher of a register says it, and the notes in a file of a package.
+"""Read codebooks, which describe columns and codes, and the labels in files of Stata, SAS and SPSS.
 
-A codebook is read for `init` and `scout`. JSON: for each column an object with `description` and `values`, a table from code to
-meaning, in which `min` and `max` say that the column holds numbers; or the table of codes alone; or a text, which is the
-description. `kind`, "integer", "number", "code" or "text", answers what a draft asks. CSV: a line for each code, with the
-columns `column`, `code` and `label`; a line without a code describes the column, and may have `kind`, `min` and `max`. XML:
-DDI-Codebook, as IPUMS and NCHS hand it out beside a file of fixed width, with the place of each column in the line.
+`init` and `scout` read a codebook in one of three forms.
 
-Files of Stata, SAS and SPSS carry labels, codelists and codes that mean missing. These are read of public files alone: the
-labels of a private file are words that somebody wrote about its records, and no public rule says what may stand in them.
+JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
+to meanings. `min` and `max` among the values say that the column holds numbers. An entry may also be the object of codes alone,
+or a text, which is the description. `kind` ("integer", "number", "code" or "text") states the kind of the column.
+
+CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
+have `kind`, `min` and `max`.
+
+XML: a DDI-Codebook, as IPUMS and NCHS publish with a file of fixed width, with the position of each column in the line.
+
+Files of Stata, SAS and SPSS carry labels, codelists and codes for missing values. The labels are read from public files only.
+The labels of a private file are words that somebody wrote about its records, and no public rule says what they may contain.
 """
 
 from __future__ import annotations
@@ -40,7 +45,8 @@ _HEADERS = {
     "max": ("max", "high", "maximum"),
 }
 _DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"'](utf-8|iso-8859-1|windows-1252|us-ascii)[\"']", re.IGNORECASE)
-"""Encodings in which each byte of a mark of XML is its own, so that nothing hides one."""
+"""XML declarations with an accepted encoding. In each of them a byte of ASCII stands only for itself, so no markup is
+hidden."""
 _RANGE = ("min", "max")
 _KINDS = ("number", "integer", "code", "text")
 MISSING_WORDS = re.compile(
@@ -50,21 +56,22 @@ MISSING_WORDS = re.compile(
     r"(no aplica|se ignora|no especificado|desconocido|keine angabe|unbekannt|weiß nicht|non renseign|inconnu)",
     re.IGNORECASE,
 )
-"""How meanings begin that say that there is no answer."""
+"""Beginnings of labels that mean a missing answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookEntry:
-    """The codebook's information about one column.
+    """The information about one column in a codebook.
 
     Attributes
     ----------
-    description : its meaning; empty where nothing is said.
-    labels : code as it stands in the file -> meaning.
-    missing : codes that are said to stand for no answer.
-    number, code : whether it is said to hold numbers, or codes.
-    low, high : bounds of the numbers, where they are said.
-    whole : whether the numbers are said to be whole ones.
+    description : meaning of the column; empty if the codebook states none.
+    labels : meaning of each code, where the code is written as in the file.
+    missing : codes that stand for a missing answer.
+    number : whether the codebook says that the column holds numbers.
+    code : whether the codebook says that the column holds codes or texts.
+    low, high : smallest and largest number; None if not stated.
+    whole : whether the codebook says that the numbers are integers.
     """
 
     description: str = ""
@@ -77,7 +84,9 @@ class CodebookEntry:
     whole: bool = False
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """Return this entry, with the missing parts filled from `second`."""
+        """Return this entry with the parts that it does not state taken from `second`, and the missing codes of both
+        entries.
+        """
         return CodebookEntry(
             description=self.description or second.description,
             labels=self.labels or second.labels,
@@ -92,11 +101,14 @@ class CodebookEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook:
-    """The contents of a codebook: an entry for each column it names, and the positions of columns in a file of fixed width.
+    """The contents of a codebook.
 
     Attributes
     ----------
-    key : of a hierarchical file, the column by which its members are joined to their roots.
+    entries : information about each column, by name.
+    positions : positions of the columns in a file of fixed width; None if the codebook states none.
+    key : name of the column that links the two record types of a hierarchical file, such as persons to households; otherwise
+        None.
     """
 
     entries: Mapping[str, CodebookEntry] = field(default_factory=dict)
@@ -105,17 +117,17 @@ class Codebook:
 
 
 def read_codebook(path: str | Path) -> Codebook:
-    """Read a codebook.
+    """Read a codebook in JSON, CSV or DDI XML and return its contents.
 
     Raises
     ------
-    InputError : when the file cannot be read or has none of the three forms.
+    InputError : when the file is larger than 50 MB, cannot be read, or has none of the three forms.
     """
     path = Path(path)
     problem = ""
     try:
         if path.stat().st_size > MAX_BYTES:
-            problem = f"a codebook of at most {MAX_BYTES} bytes, found a larger file"
+            problem = f"a codebook of at most {MAX_BYTES:,} bytes, found a larger file"
         else:
             data = path.read_bytes()
             declared = _DECLARED.match(data)
@@ -134,7 +146,7 @@ def read_codebook(path: str | Path) -> Codebook:
     except json.JSONDecodeError as error:
         problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
     except RecursionError:
-        problem = "expected less nested JSON"
+        problem = "expected JSON with a few levels of nesting, found too many levels"
     except ElementTree.ParseError as error:
         problem = "expected XML, found an error in line {}, column {}".format(*error.position)
     except (_UnreadableCodebook, Unexpected, ValueError, csv.Error) as error:
@@ -143,13 +155,16 @@ def read_codebook(path: str | Path) -> Codebook:
 
 
 class _UnreadableCodebook(Exception):
-    """The expected and the found content of a codebook."""
+    """A codebook does not have the expected content. The message states the expected and the found content."""
 
 
 def _of_ddi(text: str) -> Codebook:
-    """Read a DDI-Codebook. One with entities of its own is refused: these may name a file, or grow without end."""
+    """Return the contents of a DDI-Codebook.
+
+    A codebook that defines entities is refused, because an entity may refer to another file or expand without limit.
+    """
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise _UnreadableCodebook("expected a DDI codebook without a document type of its own, found one")
+        raise _UnreadableCodebook("expected a DDI codebook without a document type declaration, found a declaration")
     root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -171,11 +186,11 @@ def _of_ddi(text: str) -> Codebook:
         return Codebook(entries=entries)
     if not groups:
         if len({location.get("RecSegNo") for location in root.findall(".//dataDscr/var/location")}) > 1:
-            raise _UnreadableCodebook("expected all columns of a row in one line, found a codebook of several (RecSegNo)")
+            raise _UnreadableCodebook("expected all columns of a row in one line, found columns in several lines (RecSegNo)")
         return Codebook(entries=entries, positions=FixedWidthTable(columns=positions))
     identifier = next(iter(groups.values())).get("recidvar") or "RECTYPE"
     if identifier not in positions:
-        raise _UnreadableCodebook(f"expected the place of the record type, a variable {identifier!r}, found none")
+        raise _UnreadableCodebook(f"expected the position of the record type in a variable {identifier!r}, found none")
     records = {
         record: {
             renamed.get(name, name): positions[name]
@@ -189,7 +204,7 @@ def _of_ddi(text: str) -> Codebook:
 
 
 def _is_in(variable: Element, record: str, group: Element) -> bool:
-    """Return whether a record type has a variable: by the list of the variable, as IPUMS writes, or by that of the group."""
+    """Return whether a record type has a variable, by the record types listed in the variable or by the group's variables."""
     return record in (variable.get("rectype") or "").split() or variable.get("ID") in (group.get("var") or "").split()
 
 
@@ -203,8 +218,10 @@ def _position(variable: Element) -> Position | None:
 
 
 def _variable(variable: Element) -> CodebookEntry:
-    """Return an entry: of numbers where the variable is numeric and continuous, or most of its codes have their number as
-    label.
+    """Return the entry for a DDI variable.
+
+    A numeric variable holds numbers if most of its codes have the code itself as label, or if it has no codes and is declared
+    continuous.
     """
     codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
@@ -229,14 +246,20 @@ def _variable(variable: Element) -> CodebookEntry:
 
 
 def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -> dict[str, CodebookEntry]:
-    """Return the entries with codes as a file of fixed width writes them: with leading zeros, or without."""
+    """Return the entries with codes in the form in which a file of fixed width writes them, with or without leading zeros.
+
+    Parameters
+    ----------
+    columns : for each column, its texts in the file.
+    book : the codebook with the positions of the columns.
+    """
     entries = dict(book.entries)
     tables = [] if book.positions is None else [book.positions.columns, *book.positions.records.values()]
     for name, (first, last, *decimals) in (item for table in tables for item in table.items() if item[0] in columns):
         texts, entry = {*columns[name]}, entries.get(name, CodebookEntry())
         codes = list(entry.labels)
         forms = [codes, [code.zfill(last - first + 1) for code in codes], [code.lstrip("0") or "0" for code in codes]]
-        if decimals and decimals[0]:  # a code is read as a number is: 00009998 is 99.98
+        if decimals and decimals[0]:  # a code has the same implied decimals as a number: 00009998 is 99.98
             forms = [[with_point(code, decimals[0], ".") for code in codes]]
         as_in_file = dict(zip(codes, max(forms, key=lambda form: len(texts & {*form})), strict=True))
         labels = {as_in_file[code]: label for code, label in entry.labels.items()}
@@ -275,12 +298,12 @@ def _entry(name: str, about: Any) -> CodebookEntry:
 
 
 def _kind(text: Any) -> str:
-    """Return a kind that is known; "" for another one, which says nothing."""
+    """Return the kind if it is one of the four known kinds, otherwise an empty text."""
     return text if text in _KINDS else ""
 
 
 def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None]:
-    """Return the stated bounds of a number."""
+    """Return the stated smallest and largest number; None for a bound that is not stated or is no number."""
     return _number(values.get("min")), _number(values.get("max"))
 
 
@@ -325,25 +348,25 @@ def _place(header: list[str], names: Iterable[str]) -> int | None:
 
 
 def no_answers(labels: Mapping[str, str]) -> frozenset[str]:
-    """Return the codes whose labels say that there is no answer, such as "Refused" and "Not applicable"."""
+    """Return the codes with a label that means a missing answer, such as "Refused" or "Not applicable"."""
     return frozenset(code for code, label in labels.items() if MISSING_WORDS.match(label.lstrip("(")))
 
 
 def _line(text: str) -> str:
-    """Return one line of at most 200 characters."""
+    """Return the text as one line, cut after 200 characters."""
     return " ".join(text.split())[:200]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnNotes:
-    """The file's information about one column.
+    """The information about one column in a file of Stata, SAS or SPSS.
 
     Attributes
     ----------
-    label : of the column; empty where it has none.
-    value_labels : for texts of the column, what they mean.
+    label : label of the column; empty if the column has none.
+    value_labels : meaning of each labelled text of the column.
     missing : texts that the file declares as missing values.
-    missing_ranges : (lowest, highest), both included, of numbers that the file declares as missing values.
+    missing_ranges : ranges of numbers that the file declares as missing values, as (lowest, highest) with both ends included.
     """
 
     label: str = ""
@@ -352,7 +375,7 @@ class ColumnNotes:
     missing_ranges: tuple[tuple[float, float], ...] = ()
 
     def means_missing(self, text: str) -> bool:
-        """Return whether the file declares that a text of the column means missing."""
+        """Return whether the file declares a text of the column as a missing value."""
         if text in self.missing:
             return True
         try:
@@ -363,7 +386,12 @@ class ColumnNotes:
 
 
 def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNotes]:
-    """Return the notes on every column of a **public** file. Raises InputError as `package_batches`."""
+    """Return labels and missing values of every column of a **public** file of Stata, SAS or SPSS.
+
+    Raises
+    ------
+    InputError : when the file cannot be read, as in `package_batches`.
+    """
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     return {name: _notes(package, facts, name) for name in facts.column_names}
 

@@ -1,8 +1,8 @@
-"""What a scout asks of each column, from the codebook alone: the cells of both looks at a number, and the codes of a
-dictionary.
+"""Choose the cells in which a scout counts each column, from the codebook and from noisy counts alone.
 
-A number is looked at on a public grid of 1, 2 and 5 times powers of ten, with a cell for 0; cells that turn out to be full are
-cut into round steps for the second look. Nothing here is learned from the private file but from noisy counts.
+Codes have a cell each. Numbers are counted twice. The first table of a number has public cells: intervals of one width if both
+bounds are near each other, otherwise 1, 2 and 5 times powers of ten with a cell for 0. Cells with many rows are cut into round
+steps for the second table.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from synthrelease.errors import InputError, listing
 from synthrelease.scouting.codebook import CodebookEntry
 
 UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
-"""What a text is called that is no number, that no dictionary lists, and that is missing."""
+"""Names of the cells for texts that are no number, for texts that the codebook does not list, and for missing values."""
 SMALLEST, LARGEST = -6, 12
-"""Powers of ten between which numbers without bounds are counted; numbers beyond count in the last cells."""
+"""Powers of ten between which numbers without bounds are counted. Numbers beyond count in the outermost cells."""
 STEPS = 50
-"""Steps into which a cell with all rows is cut for the second look."""
+"""The largest number of steps into which a cell that holds all rows is cut for the second table."""
 FULL, EMPTY = 4.0, 2.5
-"""Standard deviations of the noise: cells above the first are cut, counts below the second are taken for 0."""
+"""Limits in standard deviations of the noise. Cells with counts above `FULL` are cut; counts up to `EMPTY` are treated as 0."""
 _LADDER = (1, 2, 5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """An interval [low, high) of a number, which may be cut into steps; whole numbers are cut at whole numbers.
+    """An interval [low, high) of a numeric column, which may be cut into multiples of a smallest step.
 
-    Numbers are exact, so that edges are what a person writes.
+    Bounds and step are exact fractions, so that the edges of bins are round decimal numbers.
     """
 
     low: Fraction
@@ -43,8 +43,9 @@ class Cell:
     step: Fraction
 
     def edges(self, parts: float = math.inf) -> list[Fraction]:
-        """Return the lower edges of at most `parts` round steps that divide the cell; the cell's own edge where no
-        step fits.
+        """Return the lower edges of at most `parts` intervals of equal, round width that divide the cell.
+
+        If no such width divides the cell, the result is the lower edge of the cell alone.
         """
         width = self.high - self.low
         for step in _steps_from(self.step, width):
@@ -55,7 +56,7 @@ class Cell:
 
 
 def _is_two(step: Fraction) -> bool:
-    """Return whether a step is 2 times a power of ten: bins then have limits such as 46, where a person takes 45."""
+    """Return whether a step is 2 times a power of ten. Such steps give limits such as 46, where a person would choose 45."""
     return step / Fraction(10) ** math.floor(math.log10(step)) == 2
 
 
@@ -71,11 +72,12 @@ class ScoutedColumn:
 
     Attributes
     ----------
-    kind : "listed" has codes, "texts" has categories that nobody listed, "number" numbers.
-    codes : code -> meaning, without those that stand for no answer.
-    missing : texts that stand for no answer.
-    low, high : bounds of a number; None where there is none.
-    whole : whether a number is a whole one; others are no numbers then.
+    name, description : name and meaning of the column.
+    kind : "listed" for a column whose codes the codebook lists, "texts" for categories without a list, "number" for numbers.
+    codes : meaning of each code, without the codes for missing answers.
+    missing : texts that stand for a missing answer.
+    low, high : smallest and largest number; None if not stated.
+    whole : whether the numbers are integers. Other numbers then count as texts that are no number.
     """
 
     name: str
@@ -89,17 +91,17 @@ class ScoutedColumn:
 
     @property
     def queries(self) -> int:
-        """Return the number of tables measured for the column."""
+        """The number of noisy tables that are measured for the column."""
         return 2 if self.kind == "number" else 1
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells of the first look at a number, from the lowest to the highest."""
+        """The cells of the first table of a numeric column, from the lowest to the highest."""
         return _cells(self.low, self.high, self.whole)
 
     @cached_property
     def atoms(self) -> tuple[Fraction, ...]:
-        """The lower edges of the finest steps of all cells."""
+        """The lower edges of the finest bins of a numeric column, in all cells."""
         return _atoms(self.low, self.high, self.whole)
 
     @property
@@ -108,29 +110,40 @@ class ScoutedColumn:
 
     @property
     def first_look(self) -> tuple[Fraction, ...]:
-        """The lower edges of the cells of the first look."""
+        """The lower edges of the cells of the first table."""
         return tuple(cell.low for cell in self.cells)
 
     def second_look(self, counts: Sequence[int], deviation: float, rows: int) -> tuple[Fraction, ...]:
-        """Return the lower edges of the cells of the second look, a function of the noisy counts of the first one."""
+        """Return the lower edges of the cells of the second table.
+
+        Parameters
+        ----------
+        counts : noisy counts of the cells of the first table. The result depends on no other private value.
+        deviation : standard deviation of the noise of a count.
+        rows : number of rows of the file.
+        """
         edges: list[Fraction] = []
         for cell, count in zip(self.cells, counts, strict=False):
             edges += cell.edges(STEPS * count / rows) if count > FULL * deviation else [cell.low]
         return tuple(edges)
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return (n_atoms + 2,) the cell of each atom on these edges; then the cell of texts that are no number, and the
-        cell of gaps.
+        """Return (n_atoms + 2,) the cell of each finest bin, for cells with these lower edges.
+
+        The last two entries are the cell of texts that are no number, and the cell of missing values.
         """
         places = np.searchsorted(np.array(edges, dtype=float), np.array(self._floats), side="right") - 1
         return np.append(places, [len(edges), len(edges) + 1])
 
     def column(self, found: Sequence[str] = ()) -> Column:
-        """Return how the column is read: its finest bins, then one for unlisted texts or no number, then one for gaps.
+        """Return the column of the schema by which the file is read.
+
+        Its bins are the finest bins of the column, one bin for unlisted texts or texts that are no number, and one for missing
+        values.
 
         Parameters
         ----------
-        found : the categories of a column of texts, once they are public.
+        found : categories of a column without a list of codes, which were published with noise.
         """
         number = self.kind == "number"
         codes = () if number else tuple(self.codes) or tuple(found)
@@ -164,7 +177,7 @@ class ScoutedColumn:
 
 @lru_cache(maxsize=256)
 def _cells(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Cell, ...]:
-    """Return the cells of a number with these bounds, computed once for all columns alike."""
+    """Return the cells of the first table of a number with these bounds. Columns with equal bounds share the result."""
     return tuple(_linear(low, high, whole) or _grid(low, high, whole))
 
 
@@ -179,7 +192,7 @@ def _floats(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[f
 
 
 def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells of one width where both bounds are near one another, as years are; none otherwise."""
+    """Return cells of equal width if both bounds are stated and near each other, as for years; otherwise no cells."""
     if low is None or high is None:
         return []
     near = low * high > 0 and max(abs(low), abs(high)) <= 10 * min(abs(low), abs(high))
@@ -202,7 +215,7 @@ def _round_up(least: Fraction) -> Fraction:
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells of 1, 2 and 5 times powers of ten, with one of 0, as far as the bounds reach."""
+    """Return cells with edges of 1, 2 and 5 times powers of ten, and cells next to 0, as far as the bounds reach."""
     powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
     cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
     sizes = [(power * first, power * last, power / fine) for power in powers for first, last, fine in cells]
@@ -221,12 +234,19 @@ def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell
 def scouted_columns(
     entries: Mapping[str, CodebookEntry], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()
 ) -> tuple[ScoutedColumn, ...]:
-    """Return the columns a scout measures, from the entries of a codebook.
+    """Return the columns that a scout counts, from the entries of a codebook.
+
+    Parameters
+    ----------
+    entries : entry of each column, by name.
+    only : names of the columns to count; None for all columns.
+    leave_out : names of columns that are not counted.
 
     Raises
     ------
-    InputError : for a name that the codebook does not have, columns of which it says neither codes nor a kind, bounds out of
-        order or of integers not whole, and fewer than two columns, of which a scout has no figure of dependence.
+    InputError : when the codebook lacks a named column, when it gives neither codes nor a kind for a column, when a lower bound
+        is not below the upper bound, when a bound of integers is no integer, and when fewer than two columns remain. A scout
+        needs two columns for its measure of dependence.
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:
@@ -238,7 +258,7 @@ def scouted_columns(
         raise InputError(
             "expected a codebook that describes each column, found no description of "
             f"{listing(unsaid or ['any column'])}. "
-            'Give "kind": "integer", "number" or "text", list its codes, or exclude it (--leave-out). Nothing was read.'
+            'Set "kind" to "integer", "number" or "text", list the codes, or use --leave-out. Nothing was read.'
         )
     asked = tuple(column for column in columns if column is not None)
     out_of_order = [each.name for each in asked if each.low is not None and each.high is not None and not each.low < each.high]
@@ -247,12 +267,15 @@ def scouted_columns(
     ]
     if out_of_order:
         raise InputError(
-            f"expected a least number below the largest one, found others for {listing(out_of_order)}. Nothing was read."
+            f"expected a smallest number below the largest number, found another order for {listing(out_of_order)}. Nothing "
+            "was read."
         )
     if broken:
-        raise InputError(f"expected whole numbers as bounds of integers, found others for {listing(broken)}. Nothing was read.")
+        raise InputError(
+            f"expected whole numbers as bounds of integers, found other bounds for {listing(broken)}. Nothing was read."
+        )
     if len(asked) < 2:
-        raise InputError(f"expected at least two columns, found {listing(names)} alone. Nothing was read.")
+        raise InputError(f"expected at least two columns, found only {listing(names)}. Nothing was read.")
     return asked
 
 
@@ -267,5 +290,10 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
 
 
 def schema_of(columns: Sequence[ScoutedColumn], found: Mapping[str, Sequence[str]]) -> Schema:
-    """Return the schema of the private file at the finest bins; `found` are the categories of columns of texts."""
+    """Return the schema of the private file at the finest bins.
+
+    Parameters
+    ----------
+    found : published categories of each column without a list of codes.
+    """
     return Schema(columns=tuple(column.column(found.get(column.name, ())) for column in columns))

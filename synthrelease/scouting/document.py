@@ -1,4 +1,7 @@
-"""scout.json, and what follows from it. All of it may be published: noisy counts, facts of the codebook, and their cost."""
+"""Define scout.json, the document of a scout: noisy counts, the codebook's facts, and their privacy cost.
+
+Everything in the document may be published.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,15 @@ Count = int
 
 
 class ScoutedPart(Part):
-    """A column: its codebook entry, and its noisy counts.
+    """A column of a scout with its codebook entry and its noisy counts.
 
     Attributes
     ----------
-    first, second : of a number, the counts of both looks; then of texts that are no number, and of gaps.
-    counts : of codes and texts, the counts; of gaps the text "".
-    other : of a dictionary, the count of texts that it does not list.
+    name, kind, description, codes, missing, low, high, whole : the column as in `ScoutedColumn`.
+    first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
+        that are no number and of missing values.
+    counts : for codes and texts, the count of each; the empty text "" stands for missing values.
+    other : for a column with a list of codes, the count of texts that the list does not have.
     """
 
     name: str
@@ -46,12 +51,12 @@ class ScoutedPart(Part):
 
     @cached_property
     def column(self) -> ScoutedColumn:
-        """Return the column as the scout measured it."""
+        """The description of the column by which the scout counted it."""
         return self.value_of(ScoutedColumn)
 
     @property
     def gaps(self) -> int:
-        """Return the noisy number of rows without a value; for a number, with the rows whose text is no number."""
+        """The noisy number of rows without a value. For a number, rows with a text that is no number are included."""
         return sum(self.second[-2:]) if self.kind == "number" else self.counts[""]
 
 
@@ -60,7 +65,14 @@ ScoutedPart.model_rebuild(raise_errors=False)
 
 
 class DependencePart(Part):
-    """The mean total variation distance of pairs of columns from independence, with noise, in steps of which `one` are 1."""
+    """The noisy mean dependence of pairs of columns: the total variation distance of their joint table from independence.
+
+    Attributes
+    ----------
+    steps : the noisy mean, as a number of steps.
+    one : the number of steps that make a distance of 1.
+    rows : the number of rows from which it was computed.
+    """
 
     steps: int
     one: Annotated[int, Field(ge=1)]
@@ -68,20 +80,25 @@ class DependencePart(Part):
 
     @property
     def value(self) -> float:
-        """The distance, between 0 and 1."""
+        """The noisy mean distance, limited to the range from 0 to 1."""
         return min(1.0, max(0.0, self.steps / self.one))
 
 
 class ScoutDocument(Part):
-    """scout.json.
+    """The contents of scout.json.
 
     Attributes
     ----------
-    rows : of the private file; with a key, the number of persons, whose first row was counted. Published exactly.
-    unit, key, first_by : as [unit] has them for the release.
+    format, kind : version and kind of the document.
+    title : title of the scout.
+    rows : number of rows of the private file, published exactly. With a key, number of persons, one row of whom was counted.
+    unit, key, first_by : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, fixed before the scout (`privacy.cap.Cap`).
-    tables_exact : the part of the scout's cost for tables; the rest is that of the dependence.
-    input : how the private file is written.
+    tables_exact : cost of all tables. The rest of the scout's cost is for the measure of dependence.
+    input : format of the private file.
+    columns : the counted columns.
+    dependence : the measure of dependence.
+    written_by : version of the program.
     """
 
     format: Literal[1]
@@ -104,51 +121,54 @@ class ScoutDocument(Part):
 
     @property
     def unsaid(self) -> set[str]:
-        """Return nothing: the head of the document is always written."""
+        """The names of the fields that may be omitted from the file; always empty."""
         return set()
 
     @cached_property
     def cap(self) -> Cap:
-        """The cap of scout and release. Raises Unexpected (a ValueError) for numbers that make none."""
+        """The cap of scout and release. Raises Unexpected (a ValueError) for numbers that do not form a valid cap."""
         return self.value_of(Cap)
 
     @property
     def share(self) -> Fraction:
-        """The cost of one table."""
+        """The cost of one noisy table, in rho; in epsilon where delta is 0."""
         return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise of a count."""
+        """The standard deviation of the noise of a count, in rows."""
         return self.cap.deviation(self.share)
 
     @property
     def margin(self) -> int:
-        """How far an exact count lies from its noisy one in 95% of scouts, at most."""
+        """The margin of error of a count in rows: an exact count is within it of the noisy count in 95% of scouts."""
         return self.margin_of(1)
 
     def margin_of(self, noises: int) -> int:
-        """Return the same for a sum of so many noisy counts."""
+        """Return the margin of error in rows, at 95%, for a sum of `noises` noisy counts."""
         return math.ceil(self.quantile * self.deviation * math.sqrt(noises) + 0.5)
 
     @property
     def quantile(self) -> float:
-        """So many standard deviations is a sum of noises away in 95% of scouts; of Laplace noises one goes farthest."""
+        """The 95% quantile of the absolute noise of a sum of counts, in standard deviations of the sum.
+
+        For Laplace noise it is the quantile of one count, which is larger than the quantile of any sum.
+        """
         return -math.log(1 - LEVEL) / math.sqrt(2) if self.cap.pure else NormalDist().inv_cdf((1 + LEVEL) / 2)
 
     @property
     def dependence_deviation(self) -> float:
-        """The standard deviation of the noise of the dependence."""
+        """The standard deviation of the noise of the measure of dependence."""
         moved = 3 / self.dependence.rows
         return self.cap.deviation(self.cap.cost - Fraction(self.tables_exact), (moved, moved))
 
     def bins(self) -> list[ScoutedBins]:
-        """Return the bins of a draft, column by column."""
+        """Return the bins of each column in a draft, in the order of the columns."""
         return [bins_of(part, self.rows, self.deviation) for part in self.columns]
 
 
 def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
-    """Return the bins of a column in a draft: a function of its noisy counts."""
+    """Return the bins of a column in a draft, which depend on the column's noisy counts alone."""
     column = part.column
     if column.kind == "number":
         edges = column.second_look(part.first, deviation, rows)
@@ -158,9 +178,9 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
 
 
 def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
-    """Yield all noisy counts of single columns: column, value, count, and the number of noises in the count.
+    """Yield each noisy count of a single column as column, value, count, and the number of noise terms that the count contains.
 
-    Of numbers those of the second look.
+    Numbers have the counts of their second table.
     """
     for part in document.columns:
         column = part.column

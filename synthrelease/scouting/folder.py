@@ -1,4 +1,4 @@
-"""The folder of a scout: its files, which are functions of scout.json, reading it, and checking it."""
+"""Write, read and verify the folder of a scout. Every file of the folder is a function of scout.json."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from synthrelease.scouting.pages import pages
 
 
 def files_of(document: ScoutDocument) -> dict[str, bytes]:
-    """Return all files of the folder but the checksums. In counts.csv an apostrophe stands before a text that a spreadsheet
-    would execute."""
+    """Return the contents of all files of the folder except the checksums, by file name.
+
+    In counts.csv, an apostrophe precedes a text that a spreadsheet would execute as a formula.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["column", "value", "count", "lower", "upper"])
@@ -38,11 +40,11 @@ def files_of(document: ScoutDocument) -> dict[str, bytes]:
 
 
 def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
-    """Return scout.json of a folder that `verify` accepts, and its bytes.
+    """Return the document of a scout's folder, and the bytes of scout.json.
 
     Raises
     ------
-    InputError : when there is none, or it does not fit together.
+    InputError : when the folder has no scout.json, or when `verify_scout` finds a problem in it.
     """
     folder = Path(folder)
     if not (folder / NAME).is_file():
@@ -62,24 +64,32 @@ def _read(content: bytes) -> ScoutDocument:
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    raise InputError(f"{NAME}: expected the document of a scout, found another ({problem}).")
+    raise InputError(f"{NAME}: expected the document of a scout, found other content ({problem}).")
 
 
 def verify_scout(folder: Path) -> Report:
-    """Check a scout's folder without private data: checksums, the cap, thresholds and cells, and all documents again."""
+    """Verify a scout's folder without private data and return the report.
+
+    The checks cover the checksums, the cap, the thresholds of texts and the cells of tables. All other files are computed from
+    scout.json again and compared.
+    """
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     checks, document = [_checksums(files)], None
     try:
         document = _read(files.get(NAME, b""))
         checks.append(Check(name=NAME, found=f"{len(document.columns)} columns, {document.rows:,} rows"))
         checks.append(Check(name="cap", found=_cap_words(document), problems=tuple(_cap_problems(document))))
-        checks.append(Check(name="tables", found="cells as the codebook asks", problems=tuple(_table_problems(document))))
+        checks.append(
+            Check(name="tables", found="the cells follow from the codebook", problems=tuple(_table_problems(document)))
+        )
         again = files_of(document)
         wrong = tuple(
-            f"{name}: expected what {NAME} says, found another file" for name in again if files.get(name) != again[name]
+            f"{name}: expected the file that follows from {NAME}, found another"
+            for name in again
+            if files.get(name) != again[name]
         )
-        wrong += tuple(f"{name}: expected no such file" for name in files if name not in (*again, CHECKSUMS))
-        checks.append(Check(name="documents", found=f"{len(again)} files say what {NAME} says", problems=wrong))
+        wrong += tuple(f"{name}: expected no further file, found this one" for name in files if name not in (*again, CHECKSUMS))
+        checks.append(Check(name="documents", found=f"{len(again)} files agree with {NAME}", problems=wrong))
     except (SynthreleaseError, ValueError, KeyError, IndexError, ArithmeticError) as error:
         checks.append(Check(name=NAME, problems=(f"{error}",)))
     beyond = (
@@ -93,7 +103,7 @@ def _checksums(files: Mapping[str, bytes]) -> Check:
     listed = read_checksums(files.get(CHECKSUMS, b"x"))
     known = Files(files)
     actual = {name: known.sha256(name) for name in files if name != CHECKSUMS}
-    problems = () if listed == actual else (f"{CHECKSUMS}: expected the checksums of the files, found others",)
+    problems = () if listed == actual else (f"{CHECKSUMS}: expected the checksums of the files, found other checksums",)
     return Check(name="checksums", found=f"{len(actual)} files as listed", problems=problems)
 
 
@@ -105,30 +115,30 @@ def _cap_words(document: ScoutDocument) -> str:
 def _cap_problems(document: ScoutDocument) -> Iterator[str]:
     texts = sum(part.kind == "texts" for part in document.columns)
     if Fraction(document.rare_exact) != (texts * text_threshold(document.share)[1] if texts else 0):
-        yield "cap: expected the probability that follows from the thresholds of texts, found another"
+        yield "cap: expected the probability that follows from the thresholds of texts, found another probability"
     if not 0 < Fraction(document.tables_exact) < document.cap.cost:
-        yield "cap: expected a part of the cost for tables, and one for the dependence, found another division"
+        yield "cap: expected a part of the cost for tables and a part for the dependence, found another division"
     if texts and document.cap.pure:
-        yield "columns: expected codes or numbers alone with a delta of 0, found texts"
+        yield "columns: with a delta of 0, expected only codes or numbers, found texts without a list of codes"
     if texts and document.key is not None:
-        yield "columns: expected only codes or numbers where a key identifies persons, found texts, of which every row counts"
+        yield "columns: with a key of persons, expected only codes or numbers, found texts without a list of codes"
 
 
 def _table_problems(document: ScoutDocument) -> Iterator[str]:
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:
-        yield "columns: expected different names, found one twice"
+        yield "columns: expected different names, found a name twice"
     if figure.rows > document.rows or figure.one != figure.rows**2 * number * (number - 1):
-        yield "dependence: expected the steps of all pairs of columns on rows of the file, found others"
+        yield "dependence: expected the number of steps that follows from the columns and rows, found another number"
     for part in document.columns:
         column, wanted = part.column, f"{part.name}: expected"
         if column.kind == "number":
             edges = column.second_look(part.first, document.deviation, document.rows)
             if len(part.first) != len(column.cells) + 2 or len(part.second) != len(edges) + 2 or part.counts:
-                yield f"{wanted} {len(column.cells)} cells, then {len(edges)}, and two more each, found others"
+                yield f"{wanted} tables of {len(column.cells) + 2} and {len(edges) + 2} counts, found other tables"
         elif column.kind == "listed":
             if list(part.counts) != [*column.codes, ""] or part.other is None or part.first or part.second:
-                yield f"{wanted} a count of each code, of gaps and of other texts, found others"
+                yield f"{wanted} a count of each code, of missing values and of other texts, found other counts"
         elif "" not in part.counts or part.other is not None or any(n < least for text, n in part.counts.items() if text):
-            yield f"{wanted} a count of gaps, and of texts from {least} rows on, found others"
+            yield f"{wanted} a count of missing values and counts of texts of at least {least} rows, found other counts"

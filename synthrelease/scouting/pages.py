@@ -1,4 +1,4 @@
-"""The card, the page that answers questions and the sheet to sign of a scout, from scout.json alone."""
+"""Render the pages of a scout from scout.json alone: the card, the page that answers questions, and the sheet to sign."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS = {"listed": "codes", "texts": "texts without a list", "number": "numbers
 
 
 def pages(document: ScoutDocument) -> dict[str, bytes]:
-    """Return the card of two screens, the page that answers questions, and the sheet to sign, by name."""
+    """Return the contents of README.html (the card), ask.html (the page that answers questions) and SIGN.md, by file name."""
     folder, names = Path(__file__).parent / "templates", ("README.html", "ask.html", "SIGN.md")
     environment = templates(folder, __file__)
     script, style = ((folder / name).read_text(encoding="utf-8") for name in ("ask.js", "ask.css"))
@@ -29,8 +29,9 @@ def pages(document: ScoutDocument) -> dict[str, bytes]:
 
 
 def _answers(document: ScoutDocument) -> dict[str, Any]:
-    """Return the data of ask.html: the cells of each column with their noisy counts; None for the other texts of a column
-    without a list, which are all rows without the published ones.
+    """Return the data of ask.html: the cells of each column with their noisy counts.
+
+    The cell of other texts of a column without a list has the count None, because it is all rows minus the published texts.
     """
     lines, columns = list(lines_of(document)), []
     for part in document.columns:
@@ -80,13 +81,13 @@ def _things(document: ScoutDocument) -> str:
 
 
 def _promise(document: ScoutDocument) -> str:
-    """Return who is protected, and by how much."""
+    """Return the sentences that state who is protected, and by how much."""
     who = f"one {document.unit}" if document.key is None else "all rows of one person"
     cap, delta = document.cap, f"{float(document.cap.delta):g}"
     plus, both = ("", "") if cap.pure else (f", plus {delta}", f" and delta {delta}")
     return (
-        f"For any two private files of {document.rows:,} {_things(document)} that differ in {who}, replaced by any other, the "
-        f"probability of any set of scouts from one is at most e^{decimal_text(cap.alone)} times that from the other{plus}. "
-        "This scout and one release of the same rows, planned after it, together have epsilon "
+        f"Take any two private files of {document.rows:,} {_things(document)}, where {who} of the first file is replaced in "
+        f"the second. The probability of any set of scouts from one file is at most e^{decimal_text(cap.alone)} times its "
+        f"probability from the other file{plus}. This scout and one later release of the same rows together have epsilon "
         f"{decimal_text(cap.epsilon)}{both}. That cap was fixed before the file was read."
     )

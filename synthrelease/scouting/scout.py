@@ -1,7 +1,8 @@
-"""Scout a private file: check, charge, read once or twice, add noise, write. Final and charged like a release.
+"""Run a scout: publish noisy tables of the single columns of a private file, and charge the ledger for them.
 
-Everything that can be known without the rows is checked before the charge. What the rows decide comes out as noisy counts
-alone.
+A scout checks its settings, charges the ledger, reads the file once or twice, adds noise and writes a folder. Like a release, a
+scout is final and its cost counts as spent once the file is opened. Everything that can be checked without the rows is checked
+before the charge. The rows influence the results only through noisy counts.
 """
 
 from __future__ import annotations
@@ -47,28 +48,33 @@ from synthrelease.spec.requests import ScoutRequest
 
 Table = TypeVar("Table", bound=SpecTable)
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
-"""Of what the cap allows the scout gets the first share by default, and of its own the figure of dependence the second."""
+"""`SHARE` is the part of the rho allowed by the cap that pays for the tables by default. `OF_DEPENDENCE` is the part of the
+scout's cost that pays for the measure of dependence."""
 KEPT_FOR_TESTS = Fraction(3, 25)
-"""Of the cap's epsilon, for tests and figures of the release."""
+"""The part of the cap's epsilon that is reserved by default for tests and criteria of the release."""
 MOST_NOISE = 0.03
-"""Five standard deviations of a count may be such a share of the rows."""
+"""The largest accepted ratio of five standard deviations of a count's noise to the number of rows."""
 WRITTEN = {"delimiter", "encoding", "decimal", "missing_values", "fixed_width"}
-"""Settings of [input] that say how the private file is written."""
+"""The settings of [input] that describe the format of the private file."""
 BYTES_OF_TEXT = 300
-"""Memory for a text that stands in one row alone."""
+"""Memory in bytes that one distinct text may need."""
 SHARE_WITHOUT_DELTA = Fraction(1, 5)
-"""Of the cap's epsilon the scout gets such a share by default where the delta is 0."""
+"""The part of the cap's epsilon that the scout spends by default where delta is 0."""
 OPENED = "Nothing was published. The cost of the scout counts as spent, because the file was opened."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scouting:
-    """The settings of a scout, all of them public.
+    """The settings of a scout. All settings are public.
 
     Attributes
     ----------
-    rows : the stated number of rows; with a key, of persons.
-    policy : how the private file is written.
+    title : title of the scout for its pages.
+    columns : columns to count, as the codebook describes them.
+    policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
+    unit : what the guarantee protects: a row, or all rows of a person with the same key.
+    cap : budget of scout and release together.
+    rows : number of rows that the steward states; with a key, number of persons.
     """
 
     title: str
@@ -80,15 +86,15 @@ class Scouting:
 
     @classmethod
     def of(cls, request: ScoutRequest) -> Scouting:
-        """Return the settings of a request.
+        """Return the settings that a request states. The private file is not read.
 
         Raises
         ------
-        InputError, SpecError : for a codebook that cannot be read or does not say enough, and for arguments that cannot be
-            meant. Nothing was read.
+        InputError, SpecError : when the codebook cannot be read or does not describe each column, and when arguments are
+            invalid or contradict each other.
         """
         if request.title is not None and not (request.title.isprintable() and request.title.strip()):
-            raise InputError("--title: expected one line of printable characters, found something else. Nothing was read.")
+            raise InputError("--title: expected one line of printable characters, found other characters. Nothing was read.")
         book = read_codebook(request.codebook)
         key = None if request.unit == "row" else request.unit
         own = [key] if key is not None and key in book.entries else []
@@ -98,7 +104,10 @@ class Scouting:
         order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
         unit = _meant(UnitTable, {"key": key, "first_by": order} if key else {})
         if not unit.answered or (request.first_by and key is None):
-            raise InputError("--first-by: expected columns, or random, with --unit KEY and only there. Nothing was read.")
+            raise InputError(
+                "--first-by: expected columns or the word random if --unit names a key, and no --first-by otherwise. Nothing "
+                "was read."
+            )
         problem = ""
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
@@ -111,30 +120,30 @@ class Scouting:
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
     def in_words(self) -> str:
-        """Return what the scout measures and costs, in words."""
+        """Return two sentences on what the scout measures and what it costs."""
         return (
-            f"{len(self.columns)} columns, {queries(self.columns)} noisy tables. The scout costs epsilon "
-            f"{decimal_text(self.cap.alone)}; scout and release together {decimal_text(self.cap.epsilon)}, delta "
+            f"The scout measures {queries(self.columns)} noisy tables of {len(self.columns)} columns. It costs epsilon "
+            f"{decimal_text(self.cap.alone)}; scout and release together cost epsilon {decimal_text(self.cap.epsilon)}, delta "
             f"{float(self.cap.delta):g}."
         )
 
     @property
     def tables(self) -> Fraction:
-        """The part of the cost for noisy tables."""
+        """The cost of all noisy tables, in rho; in epsilon where delta is 0."""
         return self.cap.cost * (1 - OF_DEPENDENCE)
 
     @property
     def share(self) -> Fraction:
-        """The cost of one table."""
+        """The cost of one noisy table, in rho; in epsilon where delta is 0."""
         return self.tables / queries(self.columns)
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise of a count."""
+        """The standard deviation of the noise of a count, in rows."""
         return self.cap.deviation(self.share)
 
     def looks(self) -> dict[str, Charge]:
-        """Return the charges of each step, by its name; they add up to the cost of the scout."""
+        """Return the charge of each step of the measurement by the name of the step. The charges add up to the scout's cost."""
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers
         of_tables = {"texts": texts, "first look": numbers + listed, "second look": numbers}
@@ -145,7 +154,7 @@ class Scouting:
 
 
 def _meant(model: type[Table], table: Mapping[str, object]) -> Table:
-    """Return a table of settings that a command states. Raises SpecError."""
+    """Return a validated table of settings. Raises SpecError for invalid values."""
     result = validated(model, table, "the command")
     if isinstance(result, list):
         raise SpecError(result)
@@ -153,7 +162,7 @@ def _meant(model: type[Table], table: Mapping[str, object]) -> Table:
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
-    """Return how many noisy tables are measured."""
+    """Return the number of noisy tables that a scout of these columns measures."""
     return sum(column.queries for column in columns)
 
 
@@ -164,19 +173,21 @@ def cap_of(
     rho: Fraction | None = None,
     tests: Fraction | None = None,
 ) -> Cap:
-    """Return the cap of a scout of these columns.
+    """Return the cap of a scout of these columns: the budget that scout and release share.
 
     Parameters
     ----------
-    epsilon, delta : of scout and release together.
-    rho : of the scout; a twentieth of what the cap allows when omitted, and a fifth of that more for the dependence.
-    tests : the epsilon that is kept for tests and figures of the release; 12% when omitted. With a delta of 0 for all of it,
-        80% when omitted.
+    epsilon, delta : budget of scout and release together.
+    rho : cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of that
+        amount is added for the measure of dependence. Must be None if delta is 0.
+    tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, epsilon
+        that is reserved for the whole release; by default 80% of the cap.
 
     Raises
     ------
-    InputError : with a delta of 0, for texts without a list and numbers without bounds. A text of one row needs a delta, and
-        noise without one has tails in which cells without rows look full, so that nobody knows where the numbers end.
+    InputError : if delta is 0, for columns of texts without a list of codes, numbers without bounds, and a stated rho. Texts
+        without a list need a delta above 0, because a text may occur in one row alone. Numbers without bounds need one, because
+        Laplace noise has heavy tails, so that empty cells far out would seem to have rows.
     """
     if not delta:
         open_ended = [
@@ -184,12 +195,12 @@ def cap_of(
         ]
         if open_ended:
             raise InputError(
-                f"expected codes or bounds of every column with --delta 0, found none for {listing(open_ended)}. Nothing was "
+                f"with --delta 0, expected codes or bounds for every column, found none for {listing(open_ended)}. Nothing was "
                 "read. List the codes, state min and max, leave the columns out, or choose a delta such as 1e-9."
             )
         if rho is not None:
             raise InputError(
-                "expected no --rho with --delta 0: the scout costs what --tests leaves of --cap. Nothing was read."
+                "expected no --rho with --delta 0, because the scout costs --cap minus --tests, found one. Nothing was read."
             )
         return Cap(
             epsilon=epsilon, delta=delta, rho=Fraction(0), tests=(1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
@@ -202,44 +213,47 @@ def cap_of(
 
 
 def needed_rows(deviation: float) -> int:
-    """Return how many rows a scout with this noise takes."""
+    """Return the smallest number of rows for which noise with this standard deviation is accepted."""
     return math.ceil(5 * deviation / MOST_NOISE)
 
 
 def check_noise(scouting: Scouting) -> None:
-    """Raise BudgetError where the noise would hide what a draft needs: 5 standard deviations above 3% of the rows."""
+    """Raise BudgetError when the noise is too large for a draft: five standard deviations of a count exceed 3% of the rows."""
     deviation, cap = scouting.deviation, scouting.cap
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
         raise BudgetError(
-            f"Refused: {queries(scouting.columns)} noisy tables that cost {cost} have noise with a standard deviation of "
-            f"{deviation:.0f} rows. That takes {needed_rows(deviation):,} rows; {scouting.rows:,} are stated. Nothing was read "
-            "and nothing was spent. Leave columns out, or draft from published figures or another public file."
+            f"Refused: {queries(scouting.columns)} noisy tables that cost {cost} together have noise with a standard deviation "
+            f"of {deviation:.0f} rows. Such noise needs at least {needed_rows(deviation):,} rows; --rows states "
+            f"{scouting.rows:,}. Nothing was read and nothing was spent. Leave columns out, or draft from published statistics "
+            "or another public file."
         )
 
 
 def check_persons(scouting: Scouting) -> None:
-    """Raise InputError for texts without a list where a key identifies the rows of a person. A person's first row is known
-    only when all rows are read; until then all rows' texts are counted, and one person would move many counts.
+    """Raise InputError for columns of texts without a list of codes where a key identifies the rows of a person.
+
+    A person's first row is known only after all rows are read. Texts are counted before, in all rows, so one person could
+    change many counts.
     """
     texts = [column.name for column in scouting.columns if column.kind == "texts"]
     if scouting.unit.key is not None and texts:
         raise InputError(
-            f"expected a list of codes for each column with --unit {scouting.unit.key}, found none for {listing(texts)}. Such "
-            "texts are counted in all rows of a person, not in the first. Nothing was read. List them in the codebook, or "
-            "leave the columns out."
+            f"with --unit {scouting.unit.key}, expected a list of codes for each column, found none for {listing(texts)}. "
+            "Texts without a list would be counted in all rows of a person and not in the first alone. Nothing was read. List "
+            "the codes in the codebook, or leave the columns out."
         )
 
 
 def check_memory(scouting: Scouting) -> None:
-    """Raise BudgetError where texts without a list might need more memory than there is, whatever they are."""
+    """Raise BudgetError when counting texts without a list of codes could need more memory than the machine has."""
     available = machine_megabytes()
     texts = sum(column.kind == "texts" for column in scouting.columns)
     needed = texts * scouting.rows * BYTES_OF_TEXT // 2**20
     if available is not None and needed > available:
         raise BudgetError(
-            f"Refused: the texts of {texts} columns without a list may need {needed:,} MB, and this machine has "
-            f"{available:,} MB. Nothing was spent. List their codes in the codebook, or leave columns out."
+            f"Refused: counting the texts of {texts} columns without a list of codes may need {needed:,} MB of memory, and "
+            f"this machine has {available:,} MB. Nothing was spent. List the codes in the codebook, or leave columns out."
         )
 
 
@@ -253,19 +267,30 @@ def scout(
     expect_head: str | None = None,
     charged: Callable[[Statement], None] = lambda statement: None,
 ) -> ScoutDocument:
-    """Scout a private file and write the folder. Spends `cap.alone`, once.
+    """Run a scout of a private file, write its folder and return its document. The ledger is charged `cap.alone` once.
+
+    Parameters
+    ----------
+    scouting : settings of the scout.
+    data : the private file.
+    ledger : path of the ledger.
+    out : folder to write; it must not exist.
+    dataset : name of the dataset in the ledger.
+    expect_head : head of the ledger that the steward has noted.
+    charged : function that receives the ledger's statement after the charge.
 
     Raises
     ------
-    InputError, OutputError, BudgetError, LedgerError : nothing was spent, unless the file turned out not to fit.
-    PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
+    InputError, OutputError, BudgetError, LedgerError : the scout was refused. Nothing was spent, unless the message says that
+        the file was opened.
+    PrivateFailure, InternalError, Interrupted : the run ended after the charge; the cost counts as spent.
 
     Privacy
     -------
-    Gaussian with rho = `cap.rho`, but for texts of one row (theory 9.20, texts that no list names), or `cap.alone`-DP where
-    the delta is 0; the charge is on the disk before the first row is read. The number of rows, or of persons with a key, is
-    published exactly. Every row is counted: gaps, texts that are no number and unlisted codes have bins, numbers beyond the
-    bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
+    Gaussian with rho = `cap.rho`, except for texts of one row (theory 9.20, texts that no list names), or `cap.alone`-DP where
+    delta is 0. The charge is on the disk before the first row is read. The number of rows, or of persons with a key, is
+    published exactly. Every row is counted: missing values, texts that are no number and unlisted codes have bins of their own,
+    and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
     """
     check_free(out)
     check_persons(scouting)
@@ -288,7 +313,7 @@ def scout(
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
-    """Raise BudgetError where the ledger leaves less than the whole cap: no release could follow the scout."""
+    """Raise BudgetError when the ledger has less left than the whole cap, because no release could follow the scout."""
     left = statement.epsilon_limit - statement.epsilon, statement.delta_limit - statement.delta
     if cap.epsilon > left[0] or cap.delta > left[1]:
         raise BudgetError(
@@ -304,11 +329,11 @@ def _written(scouting: Scouting, data: Source, out: Path, place: Path) -> ScoutD
 
 
 def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) -> ScoutDocument:
-    """Return the noisy tables of a private file. The budget was reserved: `scout` is the way to do this.
+    """Return the noisy tables of a private file as a scout document. Call `scout` instead, which reserves the budget first.
 
     Parameters
     ----------
-    entropy : of the noise; another one for tests alone.
+    entropy : source of randomness for the noise. Only tests pass another source than the operating system's.
     """
     from synthrelease.scouting.scout_mechanism import MOST_ROWS, dependence, frequent_texts, noisy_tables
 
@@ -347,7 +372,7 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return the cell of each finest bin in the first look: of codes each has its own."""
+    """Return (n_atoms,) the cell of each finest bin in a column's first table. Each code has a cell of its own."""
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 
 

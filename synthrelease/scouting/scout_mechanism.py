@@ -1,9 +1,9 @@
-"""The private half of a scout: noisy tables of single columns, texts above a threshold, and one figure of dependence.
+"""Measure the tables of a scout with noise: single columns, texts above a threshold, and one measure of dependence.
 
 In: counts of all rows on the finest bins, and counts of texts, private. Out: noisy whole numbers.
-Private: each function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP; texts of one row apart
-(theory 9.20, texts that no list names). Neighbours replace one record, which moves two counts of a table by 1; the number of
-rows is public.
+Private: each function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one
+row (theory 9.20, texts that no list names). Neighbours differ in one replaced record, which changes two counts of a table by 1.
+The number of rows is public.
 """
 
 from __future__ import annotations
@@ -20,23 +20,28 @@ from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy, discrete_laplace, rounded_gaussian
 
 MOST_ROWS = 50_000
-"""Rows of which the dependence is computed; of a larger file they are drawn at random."""
+"""The largest number of rows from which the dependence is computed. From a larger file, so many rows are drawn at random."""
 
 
 def with_noise(
     values: np.ndarray, charge: Charge, *, parts: int = 1, squared: int, moved: int, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Return whole numbers with the noise of one of equal parts of a charge.
+    """Return whole numbers with added noise that costs one of several equal parts of a charge.
 
     Parameters
     ----------
+    values : exact whole numbers.
+    charge : privacy cost of all parts together.
+    parts : number of equal parts into which the charge is divided.
     squared, moved : the largest squared l2 distance and the largest l1 distance between the numbers of two neighbours.
+    entropy : source of randomness.
 
     Privacy
     -------
-    Gaussian of a share of rho (theory 9.13, rounded Gaussian noise), or discrete Laplace of a share of epsilon: parts of one
-    charge that are spent one after another add up to it (theory 9.16, a Gaussian budget that answers share out; theory 1.1,
-    sequential composition).
+    Rounded Gaussian noise for a part of rho (theory 9.13, rounded Gaussian noise), or discrete Laplace noise for a part of
+    epsilon. Parts that are spent one after another add up to the charge (theory 9.16, a Gaussian budget that answers share out;
+    theory
+    1.1, sequential composition).
     """
     if charge.gaussian:
         return rounded_gaussian(values, squared_sensitivity=squared, rho=charge.curve().rho / parts, entropy=entropy)
@@ -46,17 +51,17 @@ def with_noise(
 def noisy_tables(
     counts: Counts, groups: Mapping[int, np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> dict[int, np.ndarray]:
-    """Return a noisy table of each of these columns.
+    """Return a noisy table of counts for each of these columns.
 
     Parameters
     ----------
-    groups : of a column, (n_atoms,) into which cell of its table each of its finest bins falls.
-    charge : of all tables together.
+    groups : for the index of each column, (n_atoms,) the cell of the table into which each finest bin of the column falls.
+    charge : privacy cost of all tables together.
 
     Privacy
     -------
-    As `charge` says: a replaced record moves two cells of a table by 1, or none, so that both the squared l2 distance and the
-    l1 distance of each table are at most 2, and each has an equal share.
+    The guarantee of `charge`. A replaced record changes two cells of a table by 1, or none. So the squared l2 distance and the
+    l1 distance of each table are at most 2. Each table costs an equal share of the charge.
     """
     return {
         column: with_noise(
@@ -74,18 +79,21 @@ def noisy_tables(
 def frequent_texts(
     columns: Mapping[str, Counter[str]], threshold: int, charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> dict[str, dict[str, int]]:
-    """Return the texts of each column whose noisy count reaches the threshold, the largest first; gaps, "", in any case.
+    """Return, for each column, the texts with noisy counts of at least the threshold, in descending order of the count.
+
+    The empty text "" stands for missing values, and its count is returned in any case.
 
     Parameters
     ----------
-    threshold : from `privacy.cap.text_threshold` for the rho of one column.
-    charge : of all columns together, a Gaussian one.
+    columns : for each column, the exact count of each text.
+    threshold : smallest published count, from `privacy.cap.text_threshold` for the rho of one column.
+    charge : privacy cost of all columns together, a Gaussian one.
 
     Privacy
     -------
-    Gaussian as `charge` says, but for texts of one row: of texts that both neighbours have two counts of a column move by 1 at
-    most, a squared distance of 2 (theory 9.20, texts that no list names). Gaps have a count in any case. Nothing depends on
-    the order in which texts were met: they are sorted before the noise, and by noisy count behind it.
+    The Gaussian guarantee of `charge`, except for texts of one row. Among texts that both neighbours have, at most two counts
+    of a column change by 1, a squared distance of 2 (theory 9.20, texts that no list names). The order in which texts occur in
+    the file has no influence: texts are sorted before noise is added, and by noisy count afterwards.
     """
     published = dict[str, dict[str, int]]()
     for name, counted in columns.items():
@@ -100,19 +108,21 @@ def frequent_texts(
 def dependence(
     counts: Counts, groups: Sequence[np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> tuple[int, int]:
-    """Return the noisy dependence in steps, and how many steps are 1: the mean over pairs of columns of the total variation
-    distance between their table and the product of its margins.
+    """Return the noisy mean dependence of pairs of columns, as a whole number of steps, and the number of steps that make 1.
+
+    The dependence of a pair is the total variation distance between its joint table and the product of the two margins.
 
     Parameters
     ----------
-    groups : of each column, (n_atoms,) the bins on which it is computed.
+    groups : for each column, (n_atoms,) the bin of each finest bin. The joint tables are computed on these bins.
 
     Privacy
     -------
-    As `charge` says. Of m rows a pair's distance is the sum of |m c_ab - c_a c_b| over 2 m^2. A replaced record moves the
-    table by at most 1/m in total variation and each margin by 1/m, so the product by 2/m: 3/m in all, for every pair, and the
-    mean by no more. In steps of 1 / (2 m^2 P), P pairs, the sum is a whole number of sensitivity 6 m P, exact. Rows of a larger
-    file are a uniform subset, in which a replaced record is one (theory 1.7, resizing).
+    The guarantee of `charge`. With m rows, the distance of a pair is the sum of |m c_ab - c_a c_b| over 2 m^2. A replaced
+    record moves the joint table by at most 1/m in total variation and each margin by 1/m, so the product by 2/m. So each pair's
+    distance, and therefore the mean, moves by at most 3/m. In steps of 1 / (2 m^2 P), with P pairs, the sum is a whole number
+    with sensitivity exactly 6 m P. From a larger file a uniform subset of rows is drawn, in which at most one record is
+    replaced (theory 1.7, resizing).
     """
     table = uniform_subset(counts, MOST_ROWS, entropy) if counts.total > MOST_ROWS else counts
     rows, weights = table.total, table.counts

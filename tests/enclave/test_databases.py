@@ -184,7 +184,7 @@ def test_a_duckdb_file_opens_nothing_but_itself(tmp_path):
         connection.execute(f"CREATE VIEW births AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
     assert (
         message(path)
-        == f"{path}: expected a whole DuckDB file that no other program is writing, found one that cannot be read."
+        == f"{path}: expected a complete DuckDB file that no other program is writing, found a file that cannot be read."
     )
 
 

@@ -1,8 +1,8 @@
 // Counts and shares of values of one column, with intervals, from the noisy counts of a scout.
 //
-// Every row is in one cell of a column, so a set of cells has as many rows as there are without the other cells: the page adds up
-// whichever of both has fewer noises. Which one it is follows from the question alone. "Other texts" of a column without a list
-// have no noise of their own: they are all rows without the published texts.
+// Every row is in exactly one cell of a column. So the rows of a set of cells are the sum of its counts, or all rows minus the sum of
+// the other cells. The page takes the sum with fewer noisy counts. The choice depends on the question alone. "Other texts" of a column
+// without a list have no noise of their own: they are all rows without a published text.
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const at = id => document.getElementById(id);
