@@ -456,7 +456,7 @@ SAID = [
     ("estimates.md", "covered by a criterion"),
     ("estimates.md", "bounded"),
     ("drafting.md", "DOUBTFUL"),
-    ("drafting.md", "NOT KEPT"),
+    ("drafting.md", "NOT PRESERVED"),
     ("rehearsal.md", "LOST"),
     ("rehearsal.md", "says nothing"),
     ("rehearsal.md", "cannot be met"),

@@ -255,7 +255,7 @@ def test_nothing_is_charged_where_a_file_of_members_is_missing_or_not_asked_for(
     out = tmp_path / "out"
     with pytest.raises(InputError, match="expected a file of members, found no such file"):
         synthrelease.release(write_households(tmp_path), roots, out, members=tmp_path / "none.csv")
-    with pytest.raises(InputError, match=r"has no \[members\]"):
+    with pytest.raises(InputError, match=r"has no table \[members\]"):
         synthrelease.release(write_config(tmp_path), write_data(tmp_path), out, members=members)
     assert not list(tmp_path.glob("*.ledger"))
 
@@ -332,7 +332,7 @@ def test_what_no_draft_can_be_made_of_is_told(tmp_path: Path) -> None:
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "house,age\n1,2\n2,3\n")
     with pytest.raises(InputError, match="--members: expected the column 'hh', as --key says, in members.csv; found none"):
         drafted("hh")
-    with pytest.raises(InputError, match="--members: expected --key with it"):
+    with pytest.raises(InputError, match="--members: expected --key with the name of the column"):
         drafted(None)
     with pytest.raises(InputError, match="--unit: expected `row` with --key"):
         drafted("hh", unit="rent")

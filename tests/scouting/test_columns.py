@@ -119,18 +119,18 @@ def test_a_codebook_has_to_say_what_a_column_holds() -> None:
 def test_bounds_out_of_order_are_refused(bounds: tuple[Fraction, Fraction]) -> None:
     low, high = bounds
     entries = {"age": CodebookEntry(number=True, whole=True, low=low, high=high), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="below the largest one, found others for 'age'"):
+    with pytest.raises(InputError, match="below the largest number, found another order for 'age'"):
         scouted_columns(entries)
 
 
 def test_one_column_is_refused_before_the_charge() -> None:
     """It has no figure of dependence: a scout of it was charged, and ended with nothing."""
-    with pytest.raises(InputError, match="at least two columns, found 'pay' alone"):
+    with pytest.raises(InputError, match="at least two columns, found only 'pay'"):
         scouted_columns({"pay": CodebookEntry(number=True)})
 
 
 def test_bounds_of_integers_are_whole() -> None:
     """A draft with others cannot be read, after the scout was paid for."""
     entries = {"age": CodebookEntry(number=True, whole=True, high=Fraction(181, 2)), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="whole numbers as bounds of integers, found others for 'age'"):
+    with pytest.raises(InputError, match="whole numbers as bounds of integers, found other bounds for 'age'"):
         scouted_columns(entries)

@@ -1,4 +1,4 @@
-"""A column of a public file is drafted as what it probably is: dates, numbers, codes, categories, a weight, or left out."""
+"""Draft each column of a public file as its probable kind: dates, numbers, codes, categories or a weight; or leave it out."""
 
 from __future__ import annotations
 
@@ -42,34 +42,35 @@ from synthrelease.studio.drafting.public_file import (
 )
 from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 
-# Whether whole numbers are a quantity or codes: points for either, each with its reason, and a doubt where they balance.
+# Whether whole numbers are a quantity or codes. Pieces of evidence have points and a reason. If the points balance, the steward
+# is asked.
 #
-# Beside the names of classifications and quantities it counts how the numbers look, how often each occurs, and what the other
-# columns say. Numbers with one or two decimals are looked at as the whole numbers that they are without the point.
+# The evidence is the name of the column, the form and the frequencies of the numbers, and the other columns. Numbers with one
+# or two decimals are treated as whole numbers, without the decimal point.
 
 _FILLED = 40
-"""Different numbers without a gap, none of them frequent, from which on nobody is asked whether they are a quantity."""
+"""From this number of different values on, numbers without gaps, none of them frequent, are a quantity without a question."""
 _FEW = 20
-"""Different numbers that could all be told apart as codes."""
+"""More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number."""
 _RATHER_FEW, _VERY_FEW = 8, 5
 _MANY = 50
-"""Rows for each different number from which on numbers with gaps are taken for codes."""
+"""From this number of rows per different number on, numbers with gaps are taken for codes."""
 _DOUBT = 1.0
-"""Points up to which a decision is asked about."""
+"""Up to this sum of points, the steward is asked about the decision."""
 _YEARS = range(1850, 2101)
 _LAGS = (1, 2, 5, 10)
-"""Distances at which numbers that people round are alike."""
+"""Distances at which rounded numbers have similar frequencies."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """The kind of whole numbers: a quantity, or codes.
+    """The decision whether the numbers of a column are a quantity or codes.
 
     Attributes
     ----------
-    codes : whether they are codes.
-    because : the reasons for it.
-    doubt : the reasons against it, where it is doubtful; empty where it is plain.
+    codes : whether the numbers are codes.
+    because : reasons for the decision, as a clause.
+    doubt : reasons against the decision, as a clause; empty if the decision is clear.
     """
 
     codes: bool
@@ -78,20 +79,21 @@ class Kind:
 
 
 def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
-    """Weigh the evidence.
+    """Decide whether whole numbers are a quantity or codes, from their name, form, frequencies and the other columns.
 
     Parameters
     ----------
-    values, rows : (n_values,) at least three different whole numbers, increasing, and how many rows have each; of numbers with
-        a fraction without the point.
-    order : what the other columns say.
+    answers : the column.
+    values, rows : (n_values,) at least three different whole numbers in increasing order, and the number of rows with each.
+        Numbers with fractions are given without the decimal point.
+    order : evidence from other columns.
     """
     in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
-    if in_range and _filled(values) >= 0.4:  # of years many occur, or every fifth
-        return Kind(codes=False, because="years")
+    if in_range and _filled(values) >= 0.4:  # most years occur, or every fifth year
+        return Kind(codes=False, because="the numbers are years")
     evidence = [(points, reason) for points, reason in (*_of_numbers(answers, values, rows), *_of_others(order)) if points]
     total = sum(points for points, _ in evidence)
-    # of few codes each stands by itself: nothing is lost
+    # few codes each have a bin of their own, so nothing is lost if the numbers are a quantity
     codes = total > 0 or (len(values) <= _RATHER_FEW and total >= -_DOUBT)
     plain = (len(values) >= _FILLED and _filled(values) > 0.9 and rows.max() < rows.sum() / 20) or _named_a_quantity(answers)
     silent = order.unlike is None and rows.sum() >= _FEW * len(values) and not plain
@@ -100,24 +102,25 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     doubtful = (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
     return Kind(
         codes=codes,
-        because=" and ".join(reasons[:2]) or ("few different values" if codes else "nothing says that it holds codes"),
-        doubt=(" and ".join(against[:2]) or "no other column tells") if doubtful else "",
+        because=" and ".join(reasons[:2]) or ("there are few different values" if codes else "there is no sign of codes"),
+        doubt=(" and ".join(against[:2]) or "no other column gives evidence") if doubtful else "",
     )
 
 
 def _step(values: np.ndarray) -> int:
-    """Return the largest number that divides all differences."""
+    """Return the greatest common divisor of all differences between neighbouring values."""
     return int(np.gcd.reduce(np.diff(values).astype(np.int64)))
 
 
 def _filled(values: np.ndarray, step: int | None = None) -> float:
-    """Return the share of the numbers from the first to the last that occurs, in steps of their common difference."""
+    """Return the share of the numbers between the first and the last value, in steps of their common divisor, that occur."""
     return float(len(values) / ((values[-1] - values[0]) / (step or _step(values)) + 1))
 
 
 def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most rows have a multiple of 5, 10, 50, ... and such a number is far more frequent than others are: of
-    codes that are given out in tens each is as frequent as another one.
+    """Return whether most rows have a multiple of 5, 10, 50, ..., and such numbers are at least twice as frequent as others.
+
+    Codes that are assigned in tens are not, because the other numbers among them are about as frequent.
     """
     rows = np.where(values == 0, 0, rows)
     for base in (unit * 10**power for power in range(7) for unit in (5, 10)):
@@ -130,7 +133,7 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether a fifth of the numbers does not occur where the nine tenths of the rows in the middle are."""
+    """Return whether more than a fifth of the numbers within the middle nine tenths of the rows do not occur."""
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[(cumulated > 0.05) & (cumulated - rows / rows.sum() < 0.95)]
     return bool(len(middle) > 3 and _filled(middle, _step(values)) < 0.8)
@@ -138,7 +141,8 @@ def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
 
 _POINTS_OF_JUMPS = ((0.1, -2.0), (0.25, -1.5), (0.4, -0.5), (0.55, 0.0), (0.8, 0.7), (math.inf, 1.2))
 _POINTS_OF_NEIGHBOURS = ((0.15, -3.0), (0.3, -2.0), (0.5, 0.0), (0.65, 0.5), (0.8, 1.0), (math.inf, 2.0))
-"""Points for codes up to a figure of unlikeness."""
+"""Points for codes by the difference between neighbouring numbers: each pair is an upper limit of the difference and its
+points."""
 
 
 def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
@@ -146,37 +150,40 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
 
 
 def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> Iterable[tuple[float, str]]:
-    """Yield points for codes, below 0 for a quantity, from the numbers themselves."""
+    """Return the points and reasons from the name, form and frequencies of the numbers.
+
+    Points above 0 speak for codes, points below 0 for a quantity.
+    """
     n, total, filled, name = len(values), int(rows.sum()), _filled(values), words_in(answers.source)
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
     named_codes = NAMES["classification"].search(name) or NAMES["classification"].search(words_in(answers.entry.description))
     named: list[Evidence] = [
-        (_named_a_quantity(answers) and n > _VERY_FEW, -1.5, "named like a quantity"),
-        (named_codes or NAMES["place"].search(name), 4.0, "named like a classification"),
-        (n <= MAX_WELL_FILLED and NAMES["group"].search(name), 1.5, "named like a group"),
+        (_named_a_quantity(answers) and n > _VERY_FEW, -1.5, "the name is that of a quantity"),
+        (named_codes or NAMES["place"].search(name), 4.0, "the name is that of a classification"),
+        (n <= MAX_WELL_FILLED and NAMES["group"].search(name), 1.5, "the name is that of a group"),
     ]
     signless = [text.lstrip("+-").partition(".") for text in answers.texts]
     digits = set[tuple[int, int]]() if answers.are_whole else {(len(whole), len(rest)) for whole, _, rest in signless}
     apart = filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows))
-    # between 0 and amounts is a hole
+    # amounts have a gap between 0 and the smallest amount, which is no sign of codes
     gaps: list[Evidence] = [
-        (n > _FEW and _are_rounded(values, rows), -1.5, "most are round"),
+        (n > _FEW and _are_rounded(values, rows), -1.5, "most numbers are round"),
         (apart, 2.0, "few of the numbers in between occur"),
-        (not mostly_none and total / n >= _FEW and _has_holes(values, rows), 1.0, "some numbers in between are missing"),
+        (not mostly_none and total / n >= _FEW and _has_holes(values, rows), 1.0, "some numbers in between do not occur"),
     ]
     jumps = _jumps(values, rows)
     points = 0.0 if jumps is None else _points(jumps, _POINTS_OF_JUMPS)
     are_counts = values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows)
     thin_out = n > _MANY_VALUES and _thin_out(values, rows)
     evidence: list[Evidence] = [
-        (n <= _RATHER_FEW, 3.0 if n <= _VERY_FEW else 0.5, "few different values"),
-        (n > total / 10, -3.0 if n > total / 4 else -1.5, "nearly every row has its own number"),
-        (mostly_none, -2.5, "most are 0"),
+        (n <= _RATHER_FEW, 3.0 if n <= _VERY_FEW else 0.5, "there are few different values"),
+        (n > total / 10, -3.0 if n > total / 4 else -1.5, "there are many different numbers for so few rows"),
+        (mostly_none, -2.5, "most numbers are 0"),
         (are_counts, -1.5, "larger numbers are rarer, as in counts"),
         *[piece for piece in named if piece[0]][:1],
-        (digits, -1.0, "they have fractions"),
-        (len(digits) == 1 and min(digits)[0] > 1, 1.5, "all are written with as many digits"),
-        (thin_out, -2.0, "there are hundreds of them, densest where most rows are"),
+        (digits, -1.0, "the numbers have fractions"),
+        (len(digits) == 1 and min(digits)[0] > 1, 1.5, "all numbers have the same number of digits"),
+        (thin_out, -2.0, "hundreds of numbers occur, with larger gaps above the median"),
         *[piece for piece in gaps if piece[0]][:1],
         (n > 200 and filled > 0.95, -1.0, "all numbers in between occur"),
         (True, points, f"neighbouring numbers are {'unequally' if points > 0 else 'about equally'} frequent"),
@@ -185,21 +192,22 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> Itera
 
 
 Evidence = tuple[object, float, str]
-"""Whether something is so, points for codes where it is (below 0 for a quantity), and the reason in words."""
+"""A piece of evidence: whether it applies, its points (above 0 for codes, below 0 for a quantity), and the reason as a
+clause."""
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Return whether the name is that of a quantity, and not also that of codes, as in age_code."""
+    """Return whether the name of the column is that of a quantity and not also that of codes, as in age_code."""
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
 
 _MANY_VALUES = 200
-"""Different numbers of which few classifications of so small a range have as many."""
+"""Few classifications have more than this number of different codes."""
 
 
 def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most numbers up to the middle of the rows occur, and they lie farther apart beyond, as amounts do."""
+    """Return whether most numbers up to the median occur and numbers above the median lie farther apart, as in amounts."""
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[np.searchsorted(cumulated, 0.5)]
     below, above = (values <= middle).sum() / (middle - values[0] + 1), (values > middle).sum() / (values[-1] - middle)
@@ -207,36 +215,37 @@ def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _of_others(order: Order) -> Iterable[tuple[float, str]]:
-    """Yield points for codes, below 0 for a quantity, from the other columns."""
+    """Yield the points and reasons from other columns. Points above 0 speak for codes, points below 0 for a quantity."""
     if order.part_of:
         yield 4.0, f"{order.part_of!r} has the same first or last digits"
     if order.tells:
-        yield 1.5, f"each goes with one {order.tells!r}, in no order"
+        yield 1.5, f"each number has one value of {order.tells!r}, in no order"
     if order.unlike is not None:
         points = _points(order.unlike, _POINTS_OF_NEIGHBOURS) * min(1, order.witnesses / 3)
-        alike, unlike = "neighbours are alike in other columns", "neighbours are no more alike in other columns than any two"
-        yield points, unlike if points > 0 else alike
+        alike = "neighbouring numbers are similar in other columns"
+        yield points, "neighbouring numbers are no more similar in other columns than any two" if points > 0 else alike
 
 
 def _fall(rows: np.ndarray) -> bool:
-    """Return whether numbers get rarer beyond a most frequent one near the start, as numbers of things do and codes do not."""
+    """Return whether frequencies decrease after a mode in the first third of the numbers, as in counts but not in codes."""
     mode = int(np.argmax(rows))
     return mode < len(rows) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(rows[mode:].tolist()))
 
 
 def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether numbers of at least three digits come again far oftener than numbers without gaps would."""
+    """Return whether numbers of at least three digits repeat much more often than random numbers in their range would."""
     total, span = rows.sum(), values[-1] - values[0] + 1
     expected = span * -math.expm1(-total / span)
     return bool(values[0] >= 100 and len(values) < 0.2 * expected)
 
 
 def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
-    """Return how far the frequencies of neighbours differ, in units of how far any two do, both less what chance makes of them.
+    """Return the difference between frequencies of neighbouring numbers, relative to that of any two numbers.
 
-    On the scale of logarithms. Numbers that people round are alike two, five or ten further on: the least counts. Of many
-    numbers the first and the last one stay aside: "none" and "this or more" are frequent. None where all are about equally
-    frequent, or too few are neighbours.
+    Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted. Rounded numbers
+    have similar frequencies at a distance of 2, 5 or 10, so the smallest result over these distances counts. With more than 20
+    numbers, the first and the last are ignored, because "none" and "this or more" are frequent. The result is None if all
+    numbers are about equally frequent, or if too few are neighbours.
     """
     if len(values) > _FEW:
         values, rows = values[1:-1], rows[1:-1]
@@ -257,39 +266,42 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
 
 MAX_CODES = 20_000
 LEAST_NAMED = 0.2
-"""Share of the rows that frequent codes have, at least, where there are more than 40: "all others" alone is no column."""
+"""If there are too many codes for a bin each, the frequent codes must have at least this share of the rows together. Otherwise
+nearly all rows would be in the bin "all others"."""
 _FEW_VALUES = 20
-"""Different whole numbers that are taken for codes where they have gaps."""
+"""Up to this number of different texts, the spelling of numbers and dates is not checked."""
 _DECORATED = re.compile(
     r"[-+(\u2212]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
 )
 _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _UNTIDY = (
-    (_DECORATED, "its numbers are written with marks between thousands, units or signs: write plain numbers first"),
-    (_SHORT_YEAR, "its dates have years of two digits, which do not determine the century: write four"),
-    (_TIME, "its texts are times of day: write the hour as a number first"),
+    (_DECORATED, "its numbers have separators of thousands, units or signs (write plain numbers first)"),
+    (_SHORT_YEAR, "its dates have years of two digits, which do not determine the century (write four digits first)"),
+    (_TIME, "its texts are times of day (write the hour as a number first)"),
 )
 _PLAIN = re.compile(r"\d{1,10}(\.\d+)?", re.ASCII)
 _AS_WEIGHT = "a weight, in classes; "
 _DESIGN = {
-    "cluster": ("clusters", 10, "its codes name places or interviewers; [design] names it, because its rows are alike"),
-    "stratum": ("strata", 6, "no estimate from the release uses strata; [design] names it"),
+    "cluster": ("clusters", 10, "its codes identify places or interviewers, and [design] names it"),
+    "stratum": ("strata", 6, "no estimate from the release uses strata, and [design] names it"),
 }
-"""By name: the setting, how many groups are not taken for it (social strata are six), and what becomes of the column."""
+"""For the cluster and the stratum of a sample: the setting of [design], the number of groups up to which a column is taken for
+something else (there are six social strata), and a remark on the column."""
 
 
 def draft_column(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
-    """Draft one column that holds no dates; `with_kind_doubt` adds the question whether it holds numbers or codes.
+    """Return the draft of a column without dates, or the reason why the column is left out.
 
     Parameters
     ----------
-    taken : names that other columns have.
-    order : what the other columns say of it, where its texts are whole numbers.
+    answers : the column.
+    used_names : names that other columns of the draft have.
+    order : evidence from other columns, for a column of whole numbers.
     """
     texts, rows, missing = answers.texts, answers.rows, answers.missing_rows
     if len(texts) == 1 and missing and rows + missing < 50 * min(rows, missing):
-        return draft_codes(answers, used_names, "one value, or none")
+        return draft_codes(answers, used_names, "one value, or missing")
     constant = "it has no values" if not texts else "nearly all rows have one value" if missing else "it has one value only"
     if because := constant if len(texts) < 2 else _untidy(answers):
         return LeftOut(source=answers.source, because=because)
@@ -301,8 +313,9 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
 
 
 def _design(answers: Answers) -> LeftOut | None:
-    """Return a note that a column of strata or clusters of a sample is left out; None for others, and where a codebook
-    wants it.
+    """Return a note that a column of strata or clusters of a sample is left out.
+
+    The result is None for other columns, and for columns whose kind the codebook states.
     """
     if answers.entry.number or answers.entry.code:
         return None
@@ -315,32 +328,32 @@ def _design(answers: Answers) -> LeftOut | None:
 
 
 def _draft_again(answers: Answers, kind: str, how: str = "draft again with a codebook: ") -> str:
-    """Explain how the steward can state the kind of a column."""
+    """Return the instruction to draft again with a codebook that states the kind of the column."""
     return how + json.dumps({answers.source: {"kind": kind}}, ensure_ascii=False)
 
 
 def _untidy(answers: Answers) -> str:
-    """Explain what keeps texts from being numbers, where it is their spelling; empty for all others."""
+    """Return why the spelling of its texts keeps a column from being drafted; empty if the spelling is no problem."""
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
-        return "its texts have line ends, or other characters that cannot be printed: write them in one line first"
+        return "its texts have line ends or other unprintable characters (remove these characters first)"
     if answers.are_numbers or len(texts) <= _FEW_VALUES:
         return ""
     return next((problem for pattern, problem in _UNTIDY if all(map(pattern.fullmatch, texts))), "")
 
 
 def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> ColumnDraft | LeftOut:
-    """Draft codes or categories: by their first characters where these tell more, each by itself, or the frequent ones."""
+    """Draft codes or categories: by their first characters, each by itself, or the frequent ones with a bin for all others."""
     if by_beginning := draft_by_beginning(answers, used_names):
         return by_beginning
     n = len(answers.texts)
     if n > MAX_CODES or (are_too_many(answers.texts) and share_of_frequent(answers.texts) < LEAST_NAMED):
-        return LeftOut(source=answers.source, because=f"it has {n} different texts, few of them frequent: group them first")
+        return LeftOut(source=answers.source, because=f"it has {n} different texts, and few are frequent (group them first)")
     return draft_codes(answers, used_names, remark)
 
 
 def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
-    """Draft numbers, codes that are written as numbers, or a weight."""
+    """Draft a column whose texts are numbers: as numbers, as codes or as a weight."""
     values, rows = answers.numbers
     weight = _is_weight(answers)
     like_a_weight = "" if weight else _like_a_weight(answers)
@@ -351,44 +364,50 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
         if not (isinstance(drafted, LeftOut) and kind.doubt):
             return _with_question(drafted, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:
-        return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
+        return LeftOut(source=answers.source, because="its numbers are so large that they may be codes")
     drafted = numbers(answers, answers.source, used_names, weight=sure)
     if isinstance(drafted, ColumnDraft) and like_a_weight:
-        if_none = f"If it is none, {_draft_again(answers, 'number')}"
-        drafted = drafted.asking(f"taken for a design weight: {like_a_weight}. {if_none}")
+        if_none = f"If the column is no weight, {_draft_again(answers, 'number')}"
+        drafted = drafted.asking(f"the draft takes this column for a design weight, because {like_a_weight}. {if_none}")
     if isinstance(drafted, ColumnDraft) and not sure and _said_to_be_weight(answers):
         drafted = without_role(drafted)
     return _with_question(drafted, answers, kind)
 
 
 def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """Return the column with the question about its kind: the doubt, the effect of the other answer, and how to give it."""
+    """Return the column with the question whether it holds numbers or codes, if that is doubtful.
+
+    The question states the reasons, the effect of the other decision, and how to make it.
+    """
     if isinstance(drafted, LeftOut):
         return drafted
     if answers.below_zero and drafted.bins:
         codes = ", ".join(answers.below_zero)
-        question = f"{codes} counts as missing, as no other number is negative. If it does not, take it out of missing_values"
+        question = (
+            f"{codes} counts as missing, because no other number is negative. If it is a number, delete it from missing_values"
+        )
         drafted = drafted.asking(question)
     if not kind.doubt:
         return drafted
     is_code, n = drafted.kind == "code", min(len(answers.texts), MAX_CATEGORIES)
     because, against = (kind.because, kind.doubt) if kind.codes == is_code else (kind.doubt, kind.because)
-    this, second, change = "numbers", "code", f"As codes they are {n} categories without a mean"
+    this, that, second, change = "numbers", "codes", "code", f"Codes would have {n} categories and no mean"
     if is_code:
-        this, second, change = "codes", "number", "As numbers they have bins of neighbours and a mean"
-    question = f"codes or numbers? Taken for {this}, because {because}; against it, {against}. {change}: if so, "
+        this, that, second, change = "codes", "numbers", "number", "Numbers would have bins of neighbouring values and a mean"
+    question = f"codes or numbers? The draft takes {this}, because {because}. But {against}. {change}. For {that}, "
     return replace(drafted, kind_doubt=question + _draft_again(answers, second, "draft again with a codebook "))
 
 
 def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
-    """Return the column with the question whether it contains numbers or codes among its questions."""
+    """Return the column with the question whether it holds numbers or codes added to its other questions."""
     return replace(column.asking(column.kind_doubt), kind_doubt="")
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns with at most three in ten doubtful: those where another answer would change most.
+    """Return the columns with questions in at most three of ten, those where another answer would change most.
 
-    Before the question whether it holds numbers or codes come all others. What is not asked stands in the remark.
+    Other questions have priority over the question whether a column holds numbers or codes. A question that is not asked
+    becomes part of the column's remark.
     """
 
     def weight(column: ColumnDraft) -> tuple[bool, int]:
@@ -409,20 +428,22 @@ _DOUBTS_OF_TEN = 3
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
-    """Return the column as a number, with the reason, where its name suggested a design weight."""
+    """Return a column whose name suggests a design weight as an ordinary number, with a remark."""
     remark = column.remark.removeprefix(_AS_WEIGHT)
-    return replace(column, weight=False, remark=f'{remark}; taken for a number: set role = "weight" if it is a design weight')
+    return replace(column, weight=False, remark=f'{remark}; drafted as a number; for a design weight set role = "weight"')
 
 
 def _is_weight(answers: Answers) -> bool:
-    """Return whether it is called a design weight, by its name or by what is said of it, and adds up to the rows at least;
-    where the name may be a body's, its numbers must not be kilograms, pounds or, of the newborn, grams.
+    """Return whether a column is a design weight by its name or description and by its numbers.
+
+    The numbers must add up to about the number of rows or more. If the name could also be that of a body weight, the numbers
+    must not look like kilograms or pounds of a body, or grams of a newborn.
     """
     values, rows = answers.numbers
     if not _said_to_be_weight(answers) or len(values) <= 20 or values[0] < 0:
         return False
     if values @ rows < 0.9 * rows.sum() or answers.missing_rows > 0.1 * answers.rows:
-        return False  # scaled weights are 1 in the mean, others more
+        return False  # the mean of scaled weights is 1, and that of other weights is larger
     name = words_in(answers.source)
     if NAMES["design_weight"].search(name) or NAMES["design_weight"].search(words_in(answers.entry.description)):
         return True
@@ -440,12 +461,14 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 
 _NEAR_1, _AT_1 = 0.02, 0.002
-"""How far the mean of a weight may be from 1 where its values come again, and where each row has its own."""
+"""The largest distance of a weight's mean from 1 if its values repeat, and if most rows have a value of their own."""
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Explain why a column with another name looks like a design weight: its mean is 1, or recurring fractions add up to a
-    whole number, as those of a population do. Empty for all others.
+    """Return why a column with another name looks like a design weight; empty if it does not.
+
+    A design weight is recognised by a mean of 1, or by repeated fractions that add up to a whole number, the size of a
+    population.
     """
     values, rows = answers.numbers
     if answers.entry.number or answers.entry.code or answers.missing_rows or len(values) <= 20 or values[0] <= 0:
@@ -463,34 +486,36 @@ def _have_thousandths(answers: Answers) -> bool:
 
 
 def _repeats_fractions(answers: Answers) -> bool:
-    """Return whether numbers have three decimals or more, and each comes again in five rows or more in the mean."""
+    """Return whether numbers have three decimals or more, and each occurs in at least five rows on average."""
     return _have_thousandths(answers) and bool(answers.numbers[1].mean() >= 5)
 
 
 def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
-    """Decide whether numbers are a quantity or codes: by what is known of them, how they are written, and then by the
-    evidence.
+    """Decide whether numbers are a quantity or codes.
+
+    The codebook decides first, then labels, leading zeros and fractions, and then the evidence of `number_or_code`.
     """
     texts, entry = answers.texts, answers.entry
     labels = {text: label for text, label in entry.labels.items() if text in texts and label != text}
     if entry.number or entry.code:
         return Kind(codes=entry.code, because="the codebook says so")
     if sum(texts[text] for text in labels) >= 0.9 * answers.rows:
-        return Kind(codes=True, because=f"{answers.named_by!r} names them" if answers.named_by else "the codebook names them")
+        named_by = repr(answers.named_by) if answers.named_by else "the codebook"
+        return Kind(codes=True, because=f"{named_by} has labels for the codes")
     beginnings = {text.partition(".")[0] for text in texts}
     like_01_11 = any(begin[:1] == "0" for begin in beginnings) and {len(begin) for begin in beginnings} == {2}
     if like_01_11 or any(re.fullmatch(r"0\d+", text) for text in texts):
-        return Kind(codes=True, because="some start with a 0")
+        return Kind(codes=True, because="some codes start with a 0")
     if not answers.are_whole:
         decimals = max(len(text.partition(".")[2].rstrip("0")) for text in texts)
         if decimals > 2 or len(values) > MAX_WELL_FILLED or not all(map(_PLAIN.fullmatch, texts)):
-            return Kind(codes=False, because="they have fractions")
+            return Kind(codes=False, because="the numbers have fractions")
         values = np.rint(values * 10**decimals)
     if len(values) <= 2:
-        return Kind(codes=True, because="two values")
+        return Kind(codes=True, because="there are two values")
     without_gaps = len(values) >= 7 and len(values) == values[-1] - values[0] + 1
     if without_gaps and 0 < len(labels) < len(values) / 2:
-        return Kind(codes=False, because="a scale of which the ends have names")
+        return Kind(codes=False, because="only some values of a scale have labels")
     return number_or_code(answers, values, rows, order)
 
 
@@ -503,13 +528,16 @@ def numbers(
     date: Mapping[str, str | None] | None = None,
     bins: NumberBins | None = None,
 ) -> ColumnDraft | LeftOut:
-    """Draft a column of numbers in bins.
+    """Return the draft of a column of numbers in bins, or the reason why the column is left out.
 
     Parameters
     ----------
-    name : of which one is made that rules and TOML can hold.
-    date : `part`, `minus`, `format`, `minus_format` of a date.
-    bins : that take the place of those that the numbers suggest.
+    answers : the column.
+    name : wanted name; characters that rules and TOML cannot hold are replaced.
+    used_names : names that other columns of the draft have.
+    weight : whether the column is a design weight.
+    date : for a column computed from dates, its settings `part`, `minus`, `format` and `minus_format`.
+    bins : bins to use instead of the bins that the numbers suggest.
     """
     values, counts = answers.numbers
     if len(values) < 2:
@@ -534,25 +562,26 @@ def numbers(
     )
 
 
-# Dates of a public file: the time of the record by year and month or week, a date of birth as an age in years, the others by
-# their distance from the time of the record, in days or years. Never a day.
+# Dates of a public file. The time of the record becomes a year and a month or week, a date of birth becomes an age in years,
+# and other dates become their distance from the time of the record, in days or years. No day of the calendar is released.
 
 FORMATS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%b %d, %Y"),
     *("%Y-%m", "%m/%Y", "%m.%Y", "%Y%m"),
 )
-"""As they are tried: where a file allows two readings, the first one is taken, and the draft says which."""
+"""The formats in the order in which they are tried. If several formats fit, the first is used; the draft states the format."""
 
 _FORMATS = {form: DateFormat(form) for form in FORMATS}
 _FILLERS = frozenset(WORDS["missing"]["days"])
-"""Days that programs and clerks write where they have no date, beside years such as 9999 that no date of a register has."""
+"""Dates that programs and clerks write in place of a missing date. Years such as 9999, which no date of a register has, are
+recognised as well."""
 _OFTEN, _APART = 5, 3653
-"""How many times as often as any other date a filler stands there, or how many days it is apart from all of them."""
+"""A filler is more than 5 times as frequent as any other date, or more than 3,653 days (ten years) from all other dates."""
 _LOOKS_DATED = re.compile(r"\d{1,4}([-./ ])(\d{1,2}|[A-Za-z]{3})\1\d{2,4}.*|\d{8}|[A-Za-z]{3} \d.*", re.DOTALL)
 _WHOLE_YEARS = 1096
-"""Days, in the median, from which on a duration is told in years."""
+"""From this median of a duration on, in days, the duration is drafted in years."""
 _GENERATION = 3653
-"""Days, in the median, by which dates of birth are before the time of the record, unless they are named so."""
+"""The least median number of days between a date of birth and the time of the record, if its name does not say birth."""
 _QUARTERS = (4.0, 7.0, 10.0)
 _MONTHS = NumberBins(low=1.0, high=12.0, coarse=_QUARTERS, fine=tuple(float(month) for month in range(2, 13)), groups=_QUARTERS)
 
@@ -563,7 +592,9 @@ class DateColumn:
 
     Attributes
     ----------
-    days : (n_rows,) days since year 1, or -1 where there is no answer.
+    answers : the column.
+    format : format of its dates, as in `strptime`.
+    days : (n_rows,) ordinal of each date (1 for 1 January of year 1); -1 if the row has no date.
     """
 
     answers: Answers
@@ -572,35 +603,38 @@ class DateColumn:
 
     @property
     def name(self) -> str:
+        """The name of the column in the file."""
         return self.answers.source
 
     @property
     def known(self) -> np.ndarray:
-        """Return (n_rows,) whether a row has a date."""
+        """(n_rows,) whether each row has a date."""
         return self.days >= 0
 
     @property
     def median(self) -> float:
+        """The median of the dates, as an ordinal."""
         return float(np.median(self.days[self.known]))
 
 
 def date_format(texts: Collection[str], formats: Collection[str] = FORMATS) -> str | None:
-    """Return the format in which all texts are dates between 1850 and 2100; None where there is none."""
+    """Return the first format in which all texts are dates between 1850 and 2100; None if there is none."""
     return next((form for form in formats if texts and all(_parsed(text, form) for text in texts)), None)
 
 
 def _parsed(text: str, form: str) -> date | None:
-    """Read a date as a release reads it, in a year that dates of registers have."""
+    """Return the date of a text in a format, as a release reads it; None if it is no date between 1850 and 2100."""
     day = _FORMATS[form].read(text)
     return day if day is not None and day.year in _YEARS else None
 
 
 def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateColumn | None:
-    """Read a column of the file as dates; None where it is not one.
+    """Return a column of the file as dates; None if its texts are no dates.
 
     Parameters
     ----------
-    texts, codes : the different texts of the column, without surrounding blanks, and (n_rows,) which of them every row has.
+    answers : the column.
+    texts, codes : different texts of the column without surrounding blanks, and (n_rows,) the index of each row's text.
     """
     form = date_format(answers.texts)
     if form is None:
@@ -610,10 +644,10 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
 
 
 def _without_fillers(answers: Answers) -> Answers:
-    """Return the answers of a column of dates, with fillers such as 9999-12-31 and 1900-01-01 as missing values.
+    """Return a column of dates with fillers such as 9999-12-31 and 1900-01-01 as missing values. Other columns are unchanged.
 
-    A filler has a year that no date of a register has, or it is a day that programs write and is far more frequent than any
-    other date of the column or ten years away from all of them: somebody may have been born on 1 January 1900.
+    A date is a filler if its year is not between 1850 and 2100. A date that programs write for missing dates, such as 1 January
+    1900, is a filler only if it is more than five times as frequent as any other date, or more than ten years from all others.
     """
     texts = answers.texts
     form = next((form for form in FORMATS if texts and all(_FORMATS[form].read(text) for text in texts)), None)
@@ -634,7 +668,7 @@ def _without_fillers(answers: Answers) -> Answers:
 
 
 def _mixed_dates(answers: Answers) -> LeftOut | None:
-    """Return why a column is left out whose dates are written in several ways; None for every other column."""
+    """Return the reason for leaving out a column with dates in several formats; None for every other column."""
     texts = answers.texts
     if answers.are_numbers or sum(bool(_LOOKS_DATED.fullmatch(text)) for text in texts) < 0.95 * len(texts):
         return None
@@ -650,15 +684,15 @@ def _mixed_dates(answers: Answers) -> LeftOut | None:
         rest -= group
     if len(ways) < 2 or sum(texts[text] for text in rest) > answers.rows / 20:
         return None
-    because = f"its dates are written in {len(ways)} ways, as in {', '.join(ways[:4])}: write all of them as 2025-08-31 first"
+    because = f"its dates have {len(ways)} formats, as in {', '.join(ways[:4])} (write all dates as 2025-08-31 first)"
     return LeftOut(source=answers.source, because=because)
 
 
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
-    """Draft all columns of dates. Return by source the draft, or why there is none.
+    """Return, for each column of dates by name, its drafted columns, or the reason why it is left out.
 
-    The column with the fewest gaps, of these the earliest, stands for the time of the record and gives year and month. A date
-    of birth does not: with it the record has an age in years. Of every other date people ask how much later it is.
+    The column with the fewest missing values, and among equals the earliest one, is the time of the record. Year and month are
+    drafted from it. A date of birth becomes an age in years. Every other date becomes its distance from the time of the record.
     """
     constant = [column.name for column in dates if len(np.unique(column.days)) == 1]
     drafts: dict[str, list[ColumnDraft] | LeftOut] = {
@@ -682,7 +716,11 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 
 
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
-    """Return the dates of birth: they precede another date in nearly all rows, by years, or are named so; None without any."""
+    """Return the column of dates of birth; None if there is none.
+
+    Dates of birth precede another date in at least 95% of the rows, by ten years in the median, or by three years if the name
+    of the column says birth.
+    """
     for column in sorted(dates, key=lambda column: column.median) if len(dates) > 1 else ():
         later = _time_of_record([later for later in dates if later is not column])
         apart = (later.days - column.days)[column.known & later.known]
@@ -695,8 +733,10 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
 
 
 def _between(column: DateColumn, first: DateColumn, used_names: Collection[str], *, is_birth: bool) -> list[ColumnDraft]:
-    """Draft the days or years between the time of the record and this date, from the one that mostly is the earlier; nothing
-    where a format does not tell the day."""
+    """Draft the days or years between the time of the record and this date, counted from the date that is mostly earlier.
+
+    The result is empty if one of the two formats has no day.
+    """
     in_both = column.known & first.known
     if not in_both.any() or _FORMATS[column.format].lacks(None) or _FORMATS[first.format].lacks(None):
         return []
@@ -720,7 +760,7 @@ def _between(column: DateColumn, first: DateColumn, used_names: Collection[str],
 
 
 def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]:
-    """Draft the year where there are several; and the month, or the ISO week where there are few months."""
+    """Draft the year of a date if there are several years, and the month, or the ISO week if there are at most six months."""
     different, times = np.unique(column.days[column.known], return_counts=True)
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
@@ -738,22 +778,22 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
     return drafts
 
 
-# Typing errors of a public file: one text that is no number must not make a column of numbers one of codes.
+# Typing errors of a public file. A single text that is no number must not turn a column of numbers into a column of codes.
 #
-# In a column of numbers a release takes a text that is no number for a missing value, and one that is no date in a column of
-# dates. A draft lists such texts as missing values where they are few, and asks.
+# In a column of numbers, a release treats a text that is no number as a missing value, and likewise in a column of dates a text
+# that is no date. A draft lists such texts as missing values if they are few, and asks the steward.
 
 _ONE_IN = 1000
-"""Of so many rows at most one has such a text."""
+"""At most one row in a thousand may have a typing error."""
 _MANY_TYPING_ERRORS = 20
-"""Different texts of which a column has more, where it is one of numbers or dates."""
+"""Typing errors are looked for in columns with more than this number of different texts."""
 _TWICE = 2
-"""How often a typing error occurs; a code that is seldom used may occur more often."""
+"""The largest frequency of a typing error. A rare code may occur more often."""
 _NAMED = 3
 
 
 def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
-    """Return the column with such texts as missing values, and the question to the steward about them; empty without any."""
+    """Return the column with typing errors as missing values, and the question to the steward; empty if there are none."""
     texts, entry = answers.texts, answers.entry
     allowed = answers.rows // _ONE_IN
     if not allowed or len(texts) <= _MANY_TYPING_ERRORS or entry.labels or entry.code:
@@ -763,8 +803,8 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
     listed = "The draft lists such texts as missing values"
     strays = _strays(texts, NUMBER.fullmatch, allowed)
     if strays and max(strays.values()) <= _TWICE:
-        if_not = f"If it holds codes, {_draft_again(answers, 'code')}"
-        return answers.without(strays), f"{_rows(strays)} without a number in it. {listed}. {if_not}"
+        if_not = f"If the column holds codes, {_draft_again(answers, 'code')}"
+        return answers.without(strays), f"{_rows(strays)} without a number in this column. {listed}. {if_not}"
     for form in FORMATS:
         if strays := _strays(texts, partial(_parsed, form=form), allowed):
             return answers.without(strays), f"{_rows(strays)} without a date from 1850 to 2100. {listed}"
@@ -772,7 +812,7 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
 
 
 def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
-    """Return the texts that do not fit, where some do not and no more rows than `allowed` have one; else none."""
+    """Return the texts that do not fit, with their frequencies; empty if they occur in more than `allowed` rows."""
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
         if not fits(text):
@@ -787,27 +827,30 @@ def _rows(strays: Mapping[str, int]) -> str:
     return f"the public file has {so_many(sum(strays.values()), 'row')} ({examples})"
 
 
-# Every column of a public file as a draft has it, or the reason why it is left out.
+# The draft of every column of a public file, or the reason why the column is left out.
 
 
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Draft the columns of a public file; return the drafts, what was left out and why, and the columns that hold dates.
+    """Return the drafted columns of a public file, the columns left out with the reason, and the names of columns with dates.
 
     Parameters
     ----------
-    key : the column that is left out because of `as_key`, a reason in words.
+    file : the public file.
+    book : information of the codebook about each column.
+    key : name of a column that is left out as a key; None for no such column.
+    as_key : the reason that is given for leaving out the key.
     """
-    # what each column says, without what stands for no answer
+    # the texts of each column, without texts that stand for no answer
     answers, mistyped = _read_answers(file, book, key)
 
-    # columns of which nothing can be made by looking at them together
+    # columns that are left out before any comparison
     reasons = {source: because.partition(": ")[2].rstrip(".") for source, because in file.unreadable.items()}
     left_out = [LeftOut(source=source, because=f"it cannot be read ({why})") for source, why in reasons.items()]
     left_out += [*file.not_wanted, *([LeftOut(source=key, because=as_key)] if key is not None else [])]
 
-    # dates together, then what says the same as another column, then what the columns say of each other's order
+    # all dates together, then columns with the same information, then evidence on the order of numbers
     with_dates = [source for source, column in answers.items() if date_format(column.texts) and not column.entry.number]
     read = [date_column(answers[source], *of_rows) for source, of_rows in every_row(file, with_dates).items()]
     dated = draft_dates([column for column in read if column is not None], [])
@@ -831,7 +874,7 @@ def drafted_columns(
         left_out += [drafted] if isinstance(drafted, LeftOut) else []
         columns += [drafted] if isinstance(drafted, ColumnDraft) else []
 
-    # what the steward is asked
+    # questions to the steward
     columns = _with_levels(columns, rows)
     questions_of = (mistyped, once.doubts, nested_columns(once.answers, drafts, rows))
     columns = [column.asking(*(questions.get(column.source, "") for questions in questions_of)) for column in columns]
@@ -841,7 +884,7 @@ def drafted_columns(
 def _read_answers(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None
 ) -> tuple[dict[str, Answers], dict[str, str]]:
-    """Read the answers of every column but the key, and the questions about texts that look mistyped."""
+    """Return the answers of every column except the key, and the questions about texts that may be typing errors."""
     questions = dict[str, str]()
     texts_of = {source: texts for source, texts in file.columns.items() if source != key}
     answers = {source: answers_of(file, source, texts, book.get(source, CodebookEntry())) for source, texts in texts_of.items()}
@@ -851,14 +894,14 @@ def _read_answers(
 
 
 _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
-"""What tells the columns of a block apart: a number in the name, or a single letter at its end."""
+"""The part of a name in which the columns of a block differ: a number, or a single letter at the end."""
 
 
 def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Take a code that stands for no answer in one column of a block for one in all of them.
+    """Return the columns, with a code for a missing answer in one column of a block treated as missing in the whole block.
 
-    A block is a battery of questions: columns with one name but for a number, or with the same codebook, whose other texts are
-    the same. A code that the codebook of a column names otherwise stays there.
+    A block is a battery of questions: columns with the same name except for a number, or with the same labels, whose other
+    texts are the same. A code to which the codebook gives another meaning in a column is kept in that column.
     """
     blocks: dict[str, list[str]] = {}
     for source, column in answers.items():
@@ -880,7 +923,10 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Mark the columns of codes that share a fifth of their texts with another column that is no key."""
+    """Return the columns, with `shared` set for codes that have a fifth of their texts in common with another column.
+
+    The other column must not be a key.
+    """
     wide = {
         source: column for source, column in answers.items() if len(column.texts) > MAX_CATEGORIES and not column.are_numbers
     }
@@ -894,15 +940,16 @@ def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 _FEW_CATEGORIES = 6
-"""Categories up to which no larger ones are looked for."""
+"""Larger categories are looked for only in columns with more than this number of categories."""
 _ROWS_OF_EACH = 5
-"""Rows of the public file for each category, in the mean, from which on it is no accident that it lies in a larger one."""
+"""The least mean number of public rows per category. With fewer rows, categories could lie within larger ones by chance."""
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns, those of many categories with the larger ones they lie in, as an industry lies in a sector.
+    """Return the columns; in columns of many categories, each category has the larger category in which it lies, if there is
+    one.
 
-    The larger one is another column that tells it, or else what the first characters of a classification say (2310: 23).
+    For example, an industry lies in a sector. The larger categories are those of another column that the categories determine.
     """
     plain = [column for column in columns if column.codes and not (column.ordered or column.common or column.characters)]
     plain = [column for column in plain if not any(code.spellings for code in column.codes.values())]
@@ -917,7 +964,7 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 
 def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:
-    """Return the larger category of each that has one in all its rows."""
+    """Return, for each category that occurs with only one category of another column, the label of that larger category."""
     texts, homes = rows.texts[column.source], rows.texts[larger.source]
     together = (rows.codes[column.source] + 1).astype(np.int64) * (len(homes) + 1) + rows.codes[larger.source] + 1
     occur = np.bincount(together, minlength=(len(texts) + 1) * (len(homes) + 1)).reshape(len(texts) + 1, -1)[1:, 1:] > 0
@@ -926,7 +973,15 @@ def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[s
 
 
 def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
-    """Return the answers of a column, by its texts without surrounding blanks."""
+    """Return the answers of a column, with texts stripped of surrounding blanks and without missing values.
+
+    Parameters
+    ----------
+    file : the public file.
+    source : name of the column.
+    texts : how often each text of the column occurs.
+    entry : information of the codebook about the column.
+    """
     notes, standard = file.notes.get(source), InputTable().missing_values
     present, empty = Counter[str](), 0
     for text, times in texts.items():
@@ -948,7 +1003,12 @@ def with_areas(
     columns: Sequence[ColumnDraft],
     left_out: Sequence[LeftOut],
 ) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
-    """Return the draft of the areas, and the other columns, which are drafted first."""
+    """Return the draft of the areas, the drafted columns without the smallest areas, and the columns that are left out.
+
+    Parameters
+    ----------
+    request : value of --areas.
+    """
     *larger, smallest = areas_asked(request, file)
     rest = [replace(column, doubt="") if column.source in larger else column for column in columns if column.source != smallest]
     texts = answers_of(file, smallest, file.columns[smallest], book.get(smallest, CodebookEntry()))

@@ -1,8 +1,9 @@
-"""From a public file to the drafted files of a release.
+"""Draft the configuration and the acceptance file of a release from a public file.
 
-Columns are drafted from how often each text occurs; then the file is read as a release would read it, and tables, rules and
-criteria are drafted from its counts; then the draft is tried on it, which sets the thresholds. Each step returns a value: a
-`Subject` (columns), its `Ground` (counts, associations and the race of plans), a `Tried` draft, the files of a `Draft`.
+Columns are drafted from how often each text occurs. Then the public file is read as a release would read it, and tables, rules
+and criteria are drafted from its counts. Then the draft is fitted to the public file, and the fits set the thresholds. Each
+step returns a value: a `Subject` (the columns), its `Ground` (counts, associations and the comparison of plans), a `Tried`
+draft (a plan with its fits), and a `Draft` (the texts of the files).
 """
 
 from __future__ import annotations
@@ -93,42 +94,48 @@ from synthrelease.studio.rehearsal.plan_race import (
 )
 
 SEED = 2014
-"""A draft is the same each time."""
+"""The seed of all fits, so that a draft of the same file is the same each time."""
 
 MEANS = Fraction(1, 5)
-"""Epsilon of all means that are measured on purpose, at most; a tenth of a smaller release."""
+"""The largest epsilon for all means that are measured directly. A release of less than epsilon 2 spends a tenth of its
+total."""
 FIGURES = Fraction(2, 5)
-"""Epsilon of all figures, until it is known; of a small total no more than a fifth of it."""
+"""The epsilon reserved for the criteria before their cost is known; at most a fifth of the total."""
 
 WEAK = 0.3
-"""Cramer's V of all pairs, below which associations are weak: from here on one speaks of a medium effect."""
+"""Associations are weak if Cramer's V of all pairs is below 0.3, the usual limit of a medium effect."""
 
-# The story: a request becomes a subject, plans are raced on its counts, and the one that stands is written.
+# From top to bottom: a request becomes a subject, plans are compared on its counts, and the accepted plan is written.
 
 
 def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) -> tuple[Path, Path, Draft]:
-    """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
+    """Write configs/NAME.toml and acceptance/NAME.toml under a folder. Existing files are never overwritten.
 
-    The JSON Schema that the first line of each names for editors is put beside it, unless one is there; long codelists are put
-    into configs/codes.
+    The first line of each file names a JSON Schema for editors, which is written beside the file unless it exists. Long
+    codelists are written into configs/codes.
+
+    Parameters
+    ----------
+    request : the arguments of `init`.
+    progress : function that receives a sentence about the current step.
 
     Returns
     -------
-    Both paths and the draft.
+    paths and draft : the path of the configuration, the path of the acceptance file, and the draft.
 
     Raises
     ------
-    InputError : as `draft`.
-    OutputError : when one of the files is there, or cannot be written.
+    InputError : for the same reasons as `draft`.
+    OutputError : when one of the files exists or cannot be written.
     """
     into, name = request.into, request.name
     for path in paths_of(into, name):
         if os.path.lexists(path):
-            raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
+            raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten. Choose another name.")
     drafted = draft(request, progress)
     for codelist in (into / "configs" / name for name in drafted.codelists):
         if os.path.lexists(codelist):
-            raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")
+            raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written. Choose another name.")
     try:
         paths = write_files(into, name, drafted)
         leave(load_spec(paths[0]), "draft", drafted.n_rows, drafted.strengths)
@@ -143,12 +150,12 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
 
 @on_public_data()
 def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Draft:
-    """Draft a release from a **public** file. Of more columns than a release can have some are chosen (`chosen_columns`).
+    """Return the draft of a release from a **public** file. If there are too many columns, `chosen_columns` chooses among them.
 
     Raises
     ------
-    InputError : when the name cannot be used, `unit` names no column, a file cannot be read, lacks a column that is wanted, or
-        has fewer than two columns for a release.
+    InputError : when the name is invalid, `unit` names no column, a file cannot be read or lacks a requested column, fewer than
+        two columns can be released, or no draft is better than independent columns.
     """
     subject = read_subject(request, Voice(progress))
     try:
@@ -158,17 +165,24 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
 
 
 def tried_in_steps(subject: Subject) -> Tried:
-    """Try drafts in steps until one stands: in the bins that keep most, at a larger epsilon, with fewer columns; then with
-    numbers of marks and its smallest areas.
+    """Fit drafts to the public file, one after another, and return the first good one.
 
-    Weak associations are worth no larger epsilon: beside them a draft stands that is no worse than independent columns, whether
-    or not it promises a pair.
+    The first draft has the bins that preserve the associations best at the desired epsilon. If it is not good, drafts follow at
+    a larger epsilon, and then with fewer columns. Afterwards columns with numbers of indicators and the smallest areas are
+    added.
+
+    If all associations are weak, epsilon is not raised. Then a draft is accepted if it is no worse than independent columns,
+    even if it preserves no pair.
+
+    Raises
+    ------
+    InputError : when no draft is better than independent columns.
     """
     aimed, *larger = subject.promise.totals
     ground = ground_that_tells(ground_of(subject))
     subject = ground.subject
 
-    # the bins and the plan that keep most at the epsilon that is aimed at
+    # the bins and the plan that preserve the associations best at the desired epsilon
     best = in_fitting_bins(ground, aimed)
     at_aimed = best.standing.kept
     if at_aimed is not None and at_aimed.of_all_rows and (at_aimed.share or 0) < 0:
@@ -194,7 +208,7 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 
 def written(best: Tried) -> Draft:
-    """Write the two files of a draft, with what the plan costs and keeps; in the acceptance file the pairs that it loses."""
+    """Return the final draft, with remarks on what the plan costs and preserves, and with the pairs that it loses."""
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
         return files_of(best.subject, best.choices, acceptance)
@@ -209,7 +223,7 @@ def written(best: Tried) -> Draft:
     return replace(drafted, strengths=best.strengths or strengths_of(ground.table, ground.pairs, _gaps(ground.subject)))
 
 
-# The subject: the columns of the public file, and what the steward says of its rows.
+# The subject: the columns of the public file, and the steward's statements about its rows.
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
@@ -217,17 +231,17 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com
 
 
 def read_subject(request: DraftRequest, voice: Voice) -> Subject:
-    """Read the public file and draft its columns, each from its texts and from what the other columns say of it.
+    """Read the public file and draft its columns.
 
     Raises
     ------
-    InputError : as `draft`.
+    InputError : when the request is invalid, the file cannot be read, or fewer than two columns can be released.
     """
-    # what the request says, as far as the header of the file can tell
+    # check the request against the header of the file
     name, public, table, key = request.name, request.public, request.table, request.key
-    device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
+    device = ", which is a device name in Windows" if name.lower() in _WINDOWS_DEVICES else ""
     if device or not _NAME.fullmatch(name):
-        expected = "a name of letters, digits, - and _ that starts with a letter (two files get it)"
+        expected = "a name of letters, digits, - and _ that starts with a letter (the name of both files)"
         raise InputError(f"expected {expected}, found {name!r}{device}.")
     selection = AskedFor(only=request.only, leave_out=request.leave_out)
     promise = Promise.of(request.epsilon, pure=request.pure, important=request.important)
@@ -245,11 +259,11 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     members = None
     if key is not None:
         if unit is not None and unit.key is not None:
-            expected = "`row` with --key (a record is a root with all its members)"
+            expected = "`row` with --key (a record is a root, such as a household, with all its members)"
             raise InputError(f"--unit: expected {expected}, found {request.unit!r}.")
         file, members = read_members(public, request.members, key, codebook, table, selection)
     elif request.members is not None:
-        raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
+        raise InputError("--members: expected --key with the name of the column that links both files, found no --key.")
     else:
         file = read_public_file(public, table, selection, positions)
     voice.say(f"drafting {so_many(len(file.columns), 'column')}")
@@ -265,12 +279,12 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     if len(columns) < 2 and (members is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         why = f" ({reasons})" if reasons else ""
-        if len(file.columns) == 1 and members is None:  # perhaps no table at all: its first line may be a row, and is not shown
+        if len(file.columns) == 1 and members is None:  # the only line may be a row without a header, so it is not shown
             why = (
-                " in lines that no comma, semicolon, tab or bar divides. Give the DDI codebook (XML) of a fixed-width file to "
+                " in lines without a comma, semicolon, tab or bar. For a fixed-width file, pass its DDI codebook (XML) to "
                 "--codebook, or convert the file to CSV with a header first"
             )
-        raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{why}.")
+        raise InputError(f"{public}: expected at least two columns that can be released, found {len(columns)}{why}.")
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")
         columns, dropped = chosen_columns(columns, file.batches(), file.n_rows)
@@ -282,26 +296,29 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     return replace(subject, unit=unit, promise=replace(promise, important=important), members=members, areas=areas)
 
 
-# The ground of all drafts of a subject: its rows in bins, their associations, suggested rules, and plans to race.
+# The basis of all drafts of a subject: its rows in bins, their associations, suggested rules, and plans to compare.
 
 _COLUMNS = {"name": "columns", "kind": "absolute_marginal_error", "largest": 1, "threshold": 0.5, "epsilon": Fraction(1, 100)}
 FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),), groups={}, left_out=())
-"""What a draft is read with before it has criteria of its own."""
+"""A placeholder criterion with which a draft is loaded before its own criteria are drafted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The counts, associations and race that every draft of some columns is based on.
+    """The counts of the public file, its associations and the comparison of plans, on which every draft of some columns is
+    based.
 
     Attributes
     ----------
-    subject : with the columns that could be loaded.
-    choices : the rules that the public file suggests, and what else follows from its rows.
-    race : of the plans.
-    table : the rows of the public file in the drafted bins.
-    pairs : the associations of the columns there.
-    binnings : of the columns.
-    leaning, lean : the column whose rows of persons lean most, and how much, a sentence; empty without persons.
+    subject : the columns that could be loaded.
+    choices : the rules that the public file suggests, and other choices that follow from its rows.
+    race : comparison of plans.
+    table : counts of the rows of the public file in the drafted bins.
+    pairs : associations of all pairs of columns in these bins.
+    binnings : bins of each column.
+    leaning : name of the column in which the released rows of persons differ most from all rows; empty without a key of
+        persons.
+    lean : sentence that states how much they differ; empty without a key of persons.
     """
 
     subject: Subject
@@ -315,17 +332,18 @@ class Ground:
 
 
 def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
-    """Count the rows of the public file in the drafted bins, and look for rules and associations.
+    """Count the rows of the public file in the drafted bins, and find rules and associations.
 
     Parameters
     ----------
-    narrower : of the same columns in narrower bins, in which wider ones are compared; None for the first bins.
+    narrower : ground of the same columns in narrower bins, in which plans with wider bins are compared; None for the first
+        bins.
 
     Raises
     ------
-    InputError : when the columns cannot be loaded.
+    InputError : when the columns cannot be loaded, or when every row has a missing value.
     """
-    # the columns that can be loaded, none said twice, no bin of few rows
+    # drop columns that cannot be loaded or repeat another column, and merge bins with few rows
     file, voice = subject.file, subject.voice
     voice.say(f"counting the rows in the drafted bins of {len(subject.wide)} columns")
     subject, spec, table = _counted_at_last(subject)
@@ -348,7 +366,7 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
         of_members = tuple(suggested_of_members(spec.schema, transformation, table))
         subject = replace(subject, members=replace(members, rules=of_members))
 
-    # what follows from the rows
+    # choices that follow from the rows
     unique = once_only(table)
     of_persons = subject.unit.later + subject.unit.without_key if subject.unit else 0
     n_rows = members.n_roots if members else file.n_rows - of_persons
@@ -361,8 +379,8 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
         minimum_count=1 if unique > MOST_UNIQUE else 2,
     )
 
-    # associations, and the plans that race for them
-    voice.say("looking for the tables that hold the associations")
+    # associations, and the plans that are compared on them
+    voice.say("looking for the tables that preserve the associations")
     spec = loaded(subject, choices, FIRST)
     pairs = ties(subject.wide, table)
     held_out, leaning, lean = _held_out(subject, spec, table, pairs, narrower)
@@ -395,16 +413,19 @@ def _gaps(subject: Subject) -> set[str]:
 
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
-    """Return the first choices of a draft: every column by itself."""
+    """Return the first choices of a draft: one table for each column."""
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
 def _counted_at_last(subject: Subject) -> tuple[Subject, ReleaseSpec, Counts]:
-    """Count as `_counted`; a column whose draft cannot be loaded loses the role that was guessed, or is left out, and says so.
+    """Load the columns and count the rows, without the columns that cannot be loaded.
+
+    If the columns cannot be loaded, weights first become ordinary columns. Then the columns at fault are left out, with the
+    reason.
 
     Raises
     ------
-    InputError : when what is left cannot be loaded either.
+    InputError : when the remaining columns cannot be loaded either, or when every row has a missing value.
     """
     problems: tuple[Problem, ...] = ()
     while len(subject.columns) > (1 if subject.members is None else 0):
@@ -435,17 +456,17 @@ def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
     rows = rows_of(subject, spec)
     if not rows.total:
-        raise InputError(f"{subject.file.name}: every row has a gap in some column; nothing is left to draft from.")
+        raise InputError(f"{subject.file.name}: expected rows without missing values, found a missing value in every row.")
     return spec, in_first_bins(rows, spec)
 
 
 def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
-    """Read the rows of the public file as a release would."""
+    """Return the counts of the rows of the public file, read as a release would read them."""
     return read_public(subject.file.source, spec.schema, spec.input, spec.raw, spec.unit)
 
 
 def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
-    """Merge rows into the bins of the first configuration."""
+    """Return the counts merged into the bins of the first configuration."""
     transformation = spec.space[0].transformation
     return rows.merge(transformation.layout, transformation.maps)
 
@@ -453,8 +474,11 @@ def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
 def _held_out(
     subject: Subject, spec: ReleaseSpec, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
 ) -> tuple[HeldOut, str, str]:
-    """Return the rows of the public file in halves, of columns in wider bins the halves of the narrower ones, compared there;
-    and the column in which rows of persons lean most, and how much."""
+    """Return the public rows divided into two halves, and the column in which the rows of persons differ most from all rows.
+
+    For columns in wider bins, the halves are those of the narrower bins, in which they are compared. Without a key of persons,
+    the name of the column and the sentence about it are empty.
+    """
     transformation, gaps = spec.space[0].transformation, _gaps(subject)
     if narrower is not None:
         narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
@@ -469,7 +493,7 @@ def _held_out(
 
 
 def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
-    """Return the files of a draft as texts."""
+    """Return a draft with the texts of its files."""
     name, file, columns = subject.name, subject.file, subject.columns
     return Draft(
         configuration=configuration_text(subject, choices),
@@ -489,7 +513,7 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) ->
 
 
 def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:
-    """Load an unfinished draft in the way a release would load it."""
+    """Load an unfinished draft as a release would load it. Raises SpecError."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             return load_spec(write_files(Path(folder), subject.name, files_of(subject, choices, acceptance))[0])
@@ -499,50 +523,55 @@ def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> R
 
 
 def _why(problem: Problem) -> str:
-    """Explain what is wrong with a draft, without naming the file that nobody has seen."""
+    """Return the expected and the found value of a problem, without the name of a draft that is not written yet."""
     return f"expected {problem.expected}; found {problem.found}"
 
 
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
-    """Return the message to the steward where the draft as a whole cannot be loaded."""
+    """Return the error to raise when no draft of the file can be loaded."""
     reasons = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
     if not reasons:
         return InputError(f"{file.name}: expected at least two columns that can be released, found fewer.")
     if all(problem.path.startswith("criteria") for problem in problems):
         return InputError(
-            f"{file.name}: no criterion could be drafted from {so_many(file.n_rows, 'row')}. Take a public file with more "
+            f"{file.name}: no criterion could be drafted from {so_many(file.n_rows, 'row')}. Use a public file with more "
             "rows, or with columns that have fewer different values."
         )
-    return InputError(f"{file.name}: no draft could be made of it ({reasons}). Try a file without the columns that this names.")
+    return InputError(f"{file.name}: no draft could be made ({reasons}). Leave out the columns that the message names.")
 
 
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
-    """Return epsilon of the means of all columns with numbers, in a release of so large an epsilon; 0 without any."""
+    """Return the epsilon for the means of all columns with numbers in a release of epsilon `total`; 0 if no mean is
+    measured.
+    """
     return min(MEANS, total / 10) if with_means(subject.columns) and subject.members is None else Fraction(0)
 
 
 def rows_budget(n_rows: int) -> Fraction:
-    """Return epsilon of counting the kept rows: 0.05, or what leaves out at most about a fiftieth of so many rows.
+    """Return the epsilon for counting the rows that pass the rules.
 
-    The margin of the count is about ln(1 / (2 SHORTFALL)) / epsilon.
+    The result is 0.05, or more if the margin of the count would otherwise exclude more than about a fiftieth of `n_rows` rows.
+    The margin is about ln(1 / (2 SHORTFALL)) / epsilon.
     """
     epsilon = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 50)
     return max(Fraction(1, 20), Fraction(math.ceil(epsilon * 100), 100))
 
 
 _LEAVES = 3
-"""Columns that a draft leaves out, at most, because rows of persons lean in them."""
+"""The largest number of columns that are left out because the released rows of persons differ from all rows in them."""
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return a ground whose rows of persons tell more about all rows of the public file than independent columns do.
+    """Return a ground in which the released rows of persons preserve more of all rows' associations than independent columns
+    do.
 
-    That is judged without noise. Where the first rows by the number of the record do not, rows of each person are drawn at
-    random; where these do not, the columns are left out in which they lean most.
+    The comparison is made without noise. If the first rows of each person represent all rows too poorly, rows of each person
+    are drawn at random. If random rows do, too, up to three columns are left out in which the rows of persons differ most from
+    all rows.
 
     Raises
     ------
-    InputError : where that does not help.
+    InputError : when the released rows of persons are still no better than independent columns.
     """
     n_gone = 0
     while ground.race.held_out.of_all_rows and ground.subject.unit is not None:
@@ -550,14 +579,17 @@ def ground_that_tells(ground: Ground) -> Ground:
         if share is None or share >= LEAST_KEPT:
             break
         if ground.subject.unit.first_by:
-            subject.voice.say("the first rows of persons represent all rows too poorly: drawing rows at random")
+            subject.voice.say("the first rows of persons do not represent all rows; drawing rows of persons at random")
             subject = replace(subject, unit=replace(ground.subject.unit, first_by=()))
         else:
-            subject.voice.say(f"rows of persons lean too much in {leaning}: trying the draft without it")
+            subject.voice.say(f"the released rows of persons differ from all rows in {leaning}; trying the draft without it")
             n_gone += 1
             if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
                 raise rows_tell_too_little(ground, "")
-            because = f"the rows of persons that are released lean too much in it. {ground.lean} (--unit KEY:3 releases more)"
+            because = (
+                f"the released rows of persons differ too much from all rows in it. {ground.lean} (--unit KEY:3 releases more "
+                "rows)"
+            )
             source = next(column.source for column in subject.columns if column.name == leaning)
             subject = subject.without({leaning: LeftOut(source=source, because=because)})
         ground = ground_of(subject)
@@ -565,28 +597,33 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return the message to the steward where the rows of persons cannot be drafted from."""
+    """Return the error to raise when the released rows of persons represent all rows worse than independent columns do."""
     key = "KEY" if ground.subject.unit is None else str(ground.subject.unit.key)
     return InputError(
-        f"{ground.subject.file.name}: the released rows of each person say less about all rows than independent columns do. "
-        f"{f'In fits {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows of each person: "
+        f"{ground.subject.file.name}: the released rows of each person represent all rows worse than independent columns do. "
+        f"{f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows of each person with "
         f"`--unit {key}:3`."
     )
 
 
-# A plan is tried: what the file is for is fitted to it, and its thresholds are those that the fits reach.
+# A plan is tried: it is fitted to the public file, and the fits set the thresholds.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """A draft that was tried on the public file.
+    """A draft that was fitted to the public file.
 
     Attributes
     ----------
-    subject : that is written; the ground may lack its smallest areas.
-    raced, others : its plan, and the epsilon of everything beside the tables.
-    at_aimed : what a draft at the epsilon that is aimed at keeps, where this one has a larger epsilon.
-    strengths : of associations, where the smallest areas are among the columns; else those of the ground.
+    subject : the columns of the draft. The ground may lack the column of the smallest areas.
+    ground : the counts on which the draft is based.
+    choices : generator, tables, rules and budget.
+    acceptance : the drafted criteria, with thresholds that the fits reach.
+    standing : how good the fits are.
+    raced : the plan.
+    others : epsilon of everything except the tables.
+    at_aimed : share of the associations that a draft at the desired epsilon preserves, if this draft has a larger epsilon.
+    strengths : strengths of the associations if the smallest areas are among the columns; otherwise None.
     """
 
     subject: Subject
@@ -601,7 +638,7 @@ class Tried:
 
 
 def tried(ground: Ground, raced: Raced) -> Tried:
-    """Try the draft of a plan of these columns, with the thresholds that it reaches on the public file."""
+    """Fit the draft of a plan to the public file, and return it with thresholds that the fits reach."""
     subject, race, rows = ground.subject, ground.race, None
     first, figures = _criteria(ground), min(FIGURES, raced.total / 5)
 
@@ -644,14 +681,14 @@ def tried(ground: Ground, raced: Raced) -> Tried:
 
 
 def _criteria(ground: Ground) -> AcceptanceDraft:
-    """Draft the criteria of these columns, and one for the pairs with columns that the steward called important."""
+    """Draft the criteria for these columns, and one more for the pairs with columns named by --important."""
     subject = ground.subject
     drafted = draft_acceptance(subject.wide, ground.table, ground.pairs, subject.of_members)
     important = [column.name for column in subject.columns if column.name in subject.promise.important]
     if not important:
         return drafted
     settings = {"tables": [f"all 2-way with {name}" for name in important], "threshold": 0.5}
-    remark = f"the share of rows in a wrong cell, on average over all pairs with {listing(important)}: said to be important"
+    remark = f"the share of rows in a wrong cell, on average over all pairs with {listing(important)} (--important)"
     name = f"pairs with {' and '.join(important)}"
     pairs = CriterionDraft.of(name, "mean_marginal_error", remark, settings, asks="pairs")
     return replace(drafted, criteria=(*drafted.criteria, pairs))
@@ -660,7 +697,14 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
 def with_more(
     whole: Tried, subject: Subject, choices: Choices, first: AcceptanceDraft, held_out: Callable[[ReleaseSpec], HeldOut]
 ) -> Tried:
-    """Try the same plan with further columns, tables and criteria as a whole."""
+    """Fit a tried draft again with further columns, tables and criteria, and return the result.
+
+    Parameters
+    ----------
+    whole : the draft before the additions.
+    subject, choices, first : columns, choices and criteria with the additions.
+    held_out : function that returns the halves of the public rows with the additional columns.
+    """
     voice = subject.voice
     spec = loaded(subject, choices, first)
     acceptance, standing = settle(first, spec, rows_of(subject, spec), SEED, voice.patiently)
@@ -672,16 +716,18 @@ def with_more(
     return replace(whole, subject=subject, choices=choices, acceptance=acceptance, standing=standing, others=other_epsilon)
 
 
-# The first bins or wider ones: plans race in each, measured in the first.
+# Plans in the first bins and in wider bins are compared, with errors measured in the first bins.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A plan in some bins, which was fitted to the public file.
+    """A plan in the first bins or in wider bins, which was fitted to the public file.
 
     Attributes
     ----------
-    least : how many rows wider bins have at least, in words; empty for the first bins.
+    ground : counts in these bins.
+    raced : the plan.
+    least : words for the smallest number of rows of a wider bin; empty for the first bins.
     """
 
     ground: Ground
@@ -690,18 +736,24 @@ class Candidate:
 
     @property
     def words(self) -> str:
-        """Return the preserved share and its epsilon, in words."""
+        """A phrase with the bins, the epsilon and the preserved share of the associations."""
         bins = f"bins of {self.least}" if self.least else "the first bins"
         return f"{bins} at epsilon {float(self.raced.total):g} {shown_share(self.raced.share)}"
 
 
 def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candidate]:
-    """Return the cheapest plan that preserves enough in the drafted bins, and the plans in wider bins that beat it.
+    """Return the cheapest plan that preserves enough in the drafted bins, and the plans in wider bins that are better.
 
-    All are measured in the drafted bins. The more epsilon a plan has the more it keeps, so a plan in wider bins that is no
-    better at the next smaller epsilon is no better at any. Bins in which the rows themselves keep no more, without noise,
-    are not fitted, and after bins that keep less than narrower ones no wider ones are tried. Wider bins are compared with the
-    tables of the first ones: to look for others takes most of the time, and is done for the plan that is drafted.
+    The preserved share of every plan is measured in the drafted bins. A plan preserves more with a larger epsilon. So wider
+    bins that are no better at the next smaller epsilon are no better at any. Wider bins are not fitted if even the rows without
+    noise preserve no more in them, and the search ends after bins that preserve less than narrower bins. Plans in wider bins
+    measure the tables of the first plan, because a search for other tables takes most of the time; it is made once, for the
+    drafted plan.
+
+    Parameters
+    ----------
+    most : largest epsilon of a plan.
+    above : epsilon that a plan must exceed.
     """
     subject, race = ground.subject, ground.race
     first = race.cheapest(most, above)
@@ -718,7 +770,7 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
         subject.voice.say(f"trying bins of {floor.least} at epsilon {float(start):g}")
         in_wider = ground_of(replace(subject, columns=columns), ground)
         if len(in_wider.subject.columns) < len(columns):
-            break  # so wide that two columns say the same, as an industry and its sector
+            break  # the bins are so wide that two columns have the same bins, as an industry and its sector
         if (in_wider.race.held_out.kept_without_noise() or 0.0) < first.share:
             break
         raced = in_wider.race.cheapest(start, above, first.told)
@@ -731,13 +783,15 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 
 
 def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Sort plans, the one to draft first: of those that keep enough, or nearly as much as any, the cheapest one, and of equally
-    cheap ones the one with the narrowest bins of those that keep most. None of the others beats it in epsilon and in what is
-    kept by more than the noise of single fits.
+    """Return the candidates in order of preference.
+
+    Candidates that preserve enough, or nearly as much as the best one, come first. Among them the order is by epsilon, the
+    smallest first. Among candidates with the same epsilon, those close to the best preserved share come first, with the
+    narrowest bins first. So no other candidate is clearly better than the first one in both epsilon and preserved share.
 
     Parameters
     ----------
-    candidates : those with narrower bins first.
+    candidates : the candidates, with narrower bins first.
     """
     plans = [candidate.raced for candidate in candidates]
     needed = needed_of(max(plan.share for plan in plans))
@@ -751,7 +805,7 @@ def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0)) -> Tried:
-    """Return the draft that keeps most at the least epsilon, at most `most`, in the first bins or in wider ones."""
+    """Return the best draft in the first bins or in wider bins, with an epsilon above `above` and at most `most`."""
     candidates = in_order_of_use(candidates_of(ground, most, above))
     drafts = list[Tried]()
     for candidate in candidates[:2]:
@@ -768,37 +822,43 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
     names = listing(column.name for column in best.subject.columns if column.n_bins < n_bins[column.name])
     alternatives = "; ".join(candidate.words for candidate in candidates if candidate is not chosen)
     smaller = (
-        f"In this draft the bins of {names} are wider than at first and have {chosen.least} each. Fits of other drafts that "
-        f"were tried keep, measured in the same bins: {alternatives}."
+        f"In this draft the bins of {names} were widened and have {chosen.least} each. Other drafts were fitted, too, and "
+        f"compared in the same bins: {alternatives}."
     )
     return replace(best, choices=replace(best.choices, smaller=smaller))
 
 
-# A smaller draft: fewer columns where a fit is no better than independent columns.
+# A draft of fewer columns, where a fit is no better than independent columns.
 
-_STRONGEST_STAY = ": those of the pairs with the strongest associations, then those with the fewest bins"
+_STRONGEST_STAY = ": the columns of the pairs with the strongest associations, then the columns with the fewest bins"
 _STRONGEST_STAY_COARSER = f"{_STRONGEST_STAY}, in coarser bins"
 
 
 def smaller_draft(subject: Subject, whole: Tried) -> Tried:
-    """Return the draft of as many columns as stand beside independent columns; in its drafted bins where it can.
+    """Return a draft of as many columns as possible that is better than independent columns.
+
+    The drafted bins are used if a draft in them is good, otherwise coarser bins.
+
+    Parameters
+    ----------
+    whole : the draft of all columns, which is not good.
 
     Raises
     ------
-    InputError : when no two columns do.
+    InputError : when even a draft of two columns is no better than independent columns.
     """
     ground, columns, total = whole.ground, whole.subject.columns, whole.choices.limit
     order = in_order(columns, ground.pairs, subject.promise.important)
     in_coarse_bins, why = coarser(columns, ground.table), _too_many(len(columns), subject.file.n_rows, whole)
 
     def with_fewer(drafted: Sequence[ColumnDraft], size: int, how: str) -> Tried:
-        subject.voice.say(f"too many columns for so few rows: trying {size} of {len(columns)} columns")
+        subject.voice.say(f"the rows are too few for all columns; trying {size} of {len(columns)} columns")
         stay, gone = fewer(drafted, order, size)
         left_out = (*whole.subject.left_out, *gone)
         smaller = ground_of(replace(whole.subject, columns=stay, left_out=left_out, areas=None), ground)
         draft = tried(smaller, smaller.race.at(total))
         preserved, stays = draft.standing.kept, what_stays(len(draft.subject.columns), len(columns), how)
-        reached = f" In fits to it {_off(preserved)}." if preserved and draft.standing.tells else ""
+        reached = f" In fits of this draft, {_off(preserved)}." if preserved and draft.standing.tells else ""
         return replace(draft, choices=replace(draft.choices, smaller=f"{why} So this draft has {stays}.{reached}"))
 
     if whole.standing.near and (draft := with_fewer(in_coarse_bins, len(columns), "")).standing.good:
@@ -807,9 +867,7 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
     trials = ((larger, size, with_fewer(in_coarse_bins, size, _STRONGEST_STAY_COARSER)) for larger, size in steps)
     first = next((trial for trial in trials if trial[2].standing.good), None)
     if first is None:
-        raise InputError(
-            f"{why} Nor is a draft of the two columns with the strongest associations better. No draft was written."
-        )
+        raise InputError(f"{why} A draft of the two columns with the strongest association is no better. No draft was written.")
     larger, size, draft = first
     if (between := (size + larger) // 2) not in (size, larger):
         wider = with_fewer(in_coarse_bins, between, _STRONGEST_STAY_COARSER)
@@ -819,44 +877,46 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
 
 
 def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
-    """Say why a draft of all columns is none."""
+    """Return the sentence that says why a draft of all columns is not good enough."""
     reasons, standing, total = list[str](), whole.standing, f"epsilon {float(whole.choices.limit):g} in all"
     if whole.others >= whole.choices.limit:
-        reasons.append(f"nothing is left for tables: counting the rows and testing cost epsilon {float(whole.others):g}")
+        reasons.append(f"counting the rows and testing cost epsilon {float(whole.others):g}, so nothing is left for tables")
     if standing.bins > MOST_OFF:
-        reasons.append(f"the worst bin of a column has an error of {standing.bins:.0%} of all rows")
+        reasons.append(f"the bin with the largest error is off by {standing.bins:.0%} of all rows")
     if standing.kept and standing.tells:
         reasons.append(_off(standing.kept))
     return (
-        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, {total}) "
-        f"{'; '.join(reasons)}."
+        f"There are too many columns for so few rows at this epsilon. In fits of all {n_columns} columns ({n_rows:,} rows, "
+        f"{total}), {'; '.join(reasons)}."
     )
 
 
 def _off(preserved: Kept) -> str:
-    """Return the error of tables of two columns in fits, beside that of independent columns, in words."""
-    strongest = ", of the pairs with the strongest associations," if preserved.strongest_alone else ","
+    """Return a clause that compares the error of two-way tables in fits with the error of independent columns."""
+    strongest = " over the pairs with the strongest associations" if preserved.strongest_alone else ""
     return (
-        f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns{strongest} on average, where "
-        f"independent columns have {preserved.independent:.1%}"
+        f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns, on average{strongest}; with "
+        f"independent columns {preserved.independent:.1%} would be"
     )
 
 
-# Options: the smallest areas beside the draft of the larger ones, and numbers of marks.
+# Options: the smallest areas, added to the draft of the larger areas, and numbers of indicators.
 
 
 def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
-    """Return the draft with the smallest areas, too, and with tables of each level; thresholds that its fits reach.
+    """Return the draft with the column of the smallest areas and with tables of each level of areas.
+
+    The thresholds are those that fits of the new draft reach.
 
     Raises
     ------
-    InputError : when a level is left out for too few rows.
+    InputError : when a level of areas is not among the drafted columns because it has too few rows.
     """
     ground, larger = whole.ground, whole.subject
-    larger.voice.say(f"trying it with {areas.chain[-1]} on the public file")
+    larger.voice.say(f"trying the draft with {areas.chain[-1]} on the public file")
     drafted = {column.name for column in larger.columns}
     if gone := [level.name for level in areas.levels if level.name not in drafted]:
-        raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns; there are too few rows for it.")
+        raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns, found too few rows to draft it.")
     n_bins = dict(zip(ground.table.layout.columns, ground.table.layout.sizes, strict=True))
     noise, n_rows = larger.promise.purse(whole.choices.limit).kind, round(ground.table.total)
     tables = ground.race.terms(whole.raced.told)
@@ -881,7 +941,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
-        """Return the rows in halves with the smallest areas, compared without these."""
+        """Return the halves of the rows with the smallest areas. They are compared in the other columns alone."""
         if beside.of_all_rows:
             return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
         rows = in_first_bins(rows_of(larger, spec), spec)
@@ -891,17 +951,20 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
 
 
 def counting_marks(whole: Tried) -> Tried:
-    """Return the draft with the number of indicators of each group of rare ones, where this loses fewer pairs."""
+    """Return the draft with a column for the number of indicators in each group of rare indicators, if fewer pairs are lost.
+
+    Otherwise the draft is returned unchanged.
+    """
     subject, ground, choices, preserved = whole.subject, whole.ground, whole.choices, whole.standing.kept
     marks = None if preserved is None else draft_marks(subject.columns, ground.table, [pair.columns for pair in preserved.lost])
     if preserved is None or marks is None:
         return whole
-    subject.voice.say(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
+    subject.voice.say(f"trying the draft with the numbers of indicators in {listing(marks.groups)} on the public file")
     choices = replace(choices, tables=marks.tables(choices.tables), marks=marks)
     held_out = ground.race.held_out
 
     def counted(spec: ReleaseSpec) -> HeldOut:
-        """Return the same halves with the numbers of indicators."""
+        """Return the halves of the rows with the columns for the numbers of indicators."""
         left, right = (with_marks(side, spec.space[0].transformation, marks) for side in held_out.fitted)
         return replace(held_out, fitted=(left, right))
 
@@ -918,7 +981,7 @@ def counting_marks(whole: Tried) -> Tried:
 
 
 def with_marks(rows: Counts, transformation: Transformation, marks: MarksDraft) -> Counts:
-    """Return the rows with a column for the number of indicators of each group, which follows from the others."""
+    """Return the counts with a column for the number of indicators of each group, which follows from the other columns."""
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
     for counted in schema.counted:
         name = schema.names[counted.column]

@@ -1,4 +1,9 @@
-"""Reading a public file of unknown layout, of any format: its columns, how often each text occurs, what it says of them."""
+"""Read a public file of any format, and find duplicate columns, missing values and the meaning of whole numbers in it.
+
+`PublicFile` holds how often each text of a column occurs. Other parts of the module count a column in its bins (`public_bins`),
+find columns with the same information (`one_to_one`), choose columns that need a bin of missing values (`with_bins_for_gaps`),
+and test whether the order of whole numbers has a meaning (`orders`).
+"""
 
 from __future__ import annotations
 
@@ -43,31 +48,34 @@ from synthrelease.studio.drafting.column_draft import (
 _DELIMITERS = (",", ";", "\t", "|")
 _ASCII = re.compile(r"[\x00-\x7f]+")
 _BYTES = re.compile("[\udc80-\udcff]")
-"""Bytes that are no UTF-8, as Python hands them on when it is told to."""
+"""Bytes that are not valid UTF-8, as Python's error handler "surrogateescape" represents them."""
 _NO_WINDOWS = frozenset(chr(0xDC00 + byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
 _WORDS = re.compile("[A-Za-z\udcc0-\udcff]{2,}")
 _HEBREW = re.compile("[\udce0-\udcfa]+")
 _BLOCK = 2**22
 _HEAD = 12
-"""Lines in which the header is looked for."""
+"""The number of lines at the start of a file that are examined to find the header and the delimiter."""
 _POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 MAX_TEXTS = 1_000_000
-"""Different texts of one column that are told apart; a column with more is no column for a release."""
+"""The largest number of different texts of one column. A column with more texts cannot be released."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublicFile:
-    """A public table, column by column.
+    """A public table, with the frequency of each text in each column.
 
     Attributes
     ----------
-    input : how it was read: the delimiter, encoding and decimal mark of a CSV file, found by looking at it.
+    name : name of the file or table, for messages.
+    source : place of the file or table.
+    input : settings with which the file was read. The delimiter, encoding and decimal mark of a CSV file are recognised.
+    n_rows : number of rows.
     columns : for each column, in the order of the file, how often each text occurs; None stands for a null. Numbers have
         decimal points.
-    notes : for each column what the file says about it; empty notes for formats that say nothing.
-    unreadable : columns of lists, pictures and the like, which no release can have, and why.
-    not_wanted : the columns that were not read: because the user said so, or because the header does not tell them apart.
+    notes : labels and missing values that the file itself states for each column; empty for formats without labels.
+    unreadable : for each column of a type that cannot be read, such as lists or pictures, the reason.
+    not_wanted : columns that were not read, because the user excluded them or because the header does not name them uniquely.
     """
 
     name: str
@@ -80,8 +88,10 @@ class PublicFile:
     not_wanted: tuple[LeftOut, ...] = ()
 
     def read_with(self, policy: InputTable) -> PublicFile | None:
-        """Return this file as the settings of another read it, which is the same where its letters are plain and its numbers
-        whole; None where it is not."""
+        """Return this file as other settings of [input] would read it, without reading it again.
+
+        That is possible if a different encoding or decimal mark makes no difference to its texts. Otherwise the result is None.
+        """
         own_policy, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
         wide = not all(text.isascii() for text in (*self.columns, *texts))
         differs = own_policy.delimiter != policy.delimiter or (own_policy.encoding != policy.encoding and wide)
@@ -90,8 +100,13 @@ class PublicFile:
         return replace(self, input=own_policy.model_copy(update={"encoding": policy.encoding, "decimal": policy.decimal}))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
-        """Return the rows once more, in batches: for each column its texts, and which of them each row holds; of these columns
-        of the file, or of those that were read.
+        """Return an iterator over batches of rows, read again from the file.
+
+        A batch has, for each column, its texts and the index of each row's text.
+
+        Parameters
+        ----------
+        names : names of columns of the file; None for all columns that were read.
         """
         return _texts(self.source, list(self.columns) if names is None else names, self.input)
 
@@ -103,14 +118,14 @@ def read_public_file(
 
     Parameters
     ----------
-    path : a file, a folder of Parquet files, or the URI of a database.
-    table : of a database, or the record type of a hierarchical file.
+    path : a file, a folder of Parquet or CSV files, or the URI of a database.
+    table : name of the table in a database, or record type in a hierarchical file.
     wanted : the columns to read.
-    positions : where the columns stand, if the file is of fixed width.
+    positions : positions of the columns in a file of fixed width.
 
     Raises
     ------
-    InputError : when it cannot be read, has no rows, or names a column twice; or has not a column that is wanted.
+    InputError : when the file cannot be read, has no rows, lacks a requested column, or has no column with a unique name.
     """
     source = Source.of(path, table)
     return told_of(lambda: _read_file(source, wanted, positions), f"{source}: ")
@@ -119,10 +134,15 @@ def read_public_file(
 def read_public_tables(
     public: str | Path, members: str | Path | None = None, table: str | None = None, positions: FixedWidthTable | None = None
 ) -> tuple[PublicFile, PublicFile | None]:
-    """Read the public tables of a configuration: that of its rows, and that of their members where it is another one.
+    """Read the public tables of a configuration, and return the first table and the table of members.
+
+    The second item is None if there is no table of members.
 
     Parameters
     ----------
+    public : path or URI of the first table.
+    members : path or URI of the second of two linked tables, such as the persons of households.
+    table : name of the table in a database.
     positions : [input.fixed_width] of the configuration.
     """
     source = Source.of(public, table, members)
@@ -132,11 +152,11 @@ def read_public_tables(
 
 
 def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTable | None = None) -> list[str]:
-    """Return the columns of a public file, before its rows are read; empty where nothing of a header can be read.
+    """Return the names of the columns of a public file, from its header alone; empty if no header can be read.
 
     Raises
     ------
-    InputError : when there is no such file or table.
+    InputError : when the file or table does not exist, or its first line is no header.
     """
     source = Source.of(path, table)
     _, names = told_of(lambda: _layout(source, positions), f"{source}: ")
@@ -155,10 +175,12 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     columns, rows = {name: Counter[str | None]() for name in names}, 0
     for batch in _texts(source, names, policy):
         for name, texts in batch.items():
-            for code, times in Counter(texts.codes.tolist()).items():  # a text may stand there twice
+            for code, times in Counter(texts.codes.tolist()).items():  # a batch may list the same text twice
                 columns[name][texts.texts[code]] += times
             if len(columns[name]) > MAX_TEXTS:
-                raise InputError(f"column {name!r}: expected at most {MAX_TEXTS} different texts, found more. Leave it out.")
+                raise InputError(
+                    f"column {name!r}: expected at most {MAX_TEXTS:,} different texts, found more. Leave the column out."
+                )
         rows += len(batch[names[0]].codes)
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
@@ -179,12 +201,15 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
 
 
 def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
-    """Return the columns that the header names once, and those that it does not tell apart: without a name, as the row numbers
-    that R and pandas write, or with the name of another one."""
+    """Return the column names that occur once in the header, and the columns that are left out.
+
+    A column is left out if it has no name, like the row numbers that R and pandas write, or if another column has the same
+    name.
+    """
     times = Counter(header)
     names = [name for name in header if name and times[name] == 1]
     misnamed = [LeftOut(source="", because="it has no name in the header")] * times[""]
-    because = "the header has this name {} times: rename the columns in both files to draft them"
+    because = "the header has this name {} times (to draft the columns, rename them in the public and the private file)"
     doubled = {name: because.format(count) for name, count in times.items() if name and count > 1}
     misnamed += [LeftOut(source=name, because=why) for name, why in doubled.items()]
     if not names:
@@ -194,24 +219,22 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
 
 
 def _alike_names(names: Iterable[str]) -> dict[str, str]:
-    """Return, for columns whose names differ from that of an earlier one in blanks, marks or capitals alone, what to
-    ask.
-    """
+    """Return a question for each column whose name differs from an earlier name only in blanks, punctuation or capitals."""
     first, doubts = dict[str, str](), dict[str, str]()
     for name in names:
         earlier = first.setdefault(re.sub(r"[\W_]", "", name).casefold(), name)
         if earlier != name:
-            doubts[name] = f"its name is nearly {earlier!r}: is it another column? If it is the same, leave one out"
+            doubts[name] = f"the name of this column is nearly {earlier!r}. If both columns mean the same, leave one out"
     return doubts
 
 
 def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
-    """Return, for columns of codes of two letters of which one is NA, as of countries and continents, what to ask."""
+    """Return a question for each column of two-letter codes in which NA occurs, as for countries and continents."""
     doubts = {}
     for name in names:
         texts = {text.strip() for text in file.columns[name] if text and text.strip()} - {"NA"}
         if "NA" in file.columns[name] and len(texts) > 2 and all(re.fullmatch("[A-Z]{2}", text) for text in texts):
-            doubts[name] = "NA counts as missing; does it stand for Namibia, or North America? If so, list it as a category"
+            doubts[name] = "NA counts as missing. If NA stands for Namibia or North America, list it as a category"
     return doubts
 
 
@@ -220,7 +243,7 @@ def _first_file(source: Source) -> Path | None:
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
-    """Say why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
+    """Return why one of these columns of a Parquet file cannot be read; empty if all can, and for other formats."""
     first = _first_file(source)
     if first is None or format_of(first, start_of(first)) is not Kind.PARQUET:
         return ""
@@ -232,7 +255,10 @@ def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
 
 
 def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
-    """Return the columns of numbers with decimal commas; none where another column has points, or commas may part thousands."""
+    """Return the columns of numbers with decimal commas.
+
+    The result is empty if a column has decimal points. A column in which every comma may separate thousands is not included.
+    """
     names = []
     for name, texts in columns.items():
         values = [text.strip() for text in texts if text]
@@ -247,7 +273,10 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
 
 
 def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
-    """Return how the file is to be read, and its columns; anything wrong with a CSV file is left for `batches` to explain."""
+    """Return the settings with which the file is read, and the names of its columns.
+
+    Most problems of a CSV file are reported later, when its rows are read. The names are then ["?"].
+    """
     path = _first_file(source)
     if positions is not None and path is not None and not _has_header(path, positions):
         policy = InputTable(fixed_width=positions, encoding=_encoding(path, is_packed(path)), table=source.table)
@@ -267,22 +296,22 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
     fields = next(reader, [])
     if reader.line_num > 1:
         raise InputError(
-            "expected the names of all columns in one line, found a quote in the header that its line does not close. "
-            "Write the names without line breaks."
+            "expected the names of all columns in one line, found a quotation mark in the header that is not closed in the "
+            "same line. Write the names without line breaks."
         )
     widths = [{_width(line, mark) for line in lines[-2:]} for mark in _DELIMITERS] if len(lines) > 1 else []
     if first.lower().startswith("sep=") or (_width(first, delimiter) == 1 and any(min(width) > 1 for width in widths)):
         raise InputError(
-            "expected the names of all columns in the first line, found another line. Delete the lines before the names."
+            "expected the names of all columns in the first line, found a different line. Delete the lines above the names."
         )
     names = [field.strip() for field in fields]
     if any(names) and all(map(NUMBER.fullmatch, filter(None, names))):
-        raise InputError("expected names of columns in the first line, found numbers alone, perhaps a row. Add a header.")
+        raise InputError("expected names of columns in the first line, found only numbers, perhaps a row. Add a header.")
     return InputTable(delimiter=delimiter, encoding=encoding), names or ["?"]
 
 
 def _width(line: str, delimiter: str) -> int:
-    """Return how many fields a line has."""
+    """Return the number of fields of a line."""
     return len(next(csv.reader([line], delimiter=delimiter), []))
 
 
@@ -295,10 +324,12 @@ def _has_header(path: Path, positions: FixedWidthTable) -> bool:
 
 
 def _encoding(path: Path, compressed: bool) -> Encoding:
-    """Return the encoding: UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252; or Latin-1.
+    """Return the encoding of a text file: "utf-8", "mixed", "windows-1252", "windows-1255" or "latin-1".
 
-    Western words mix such bytes with plain letters. Where most consist of them alone the letters are others: Hebrew, where all
-    are in its place of Windows-1255, or unknown, which reading the file as UTF-8 then tells.
+    A file is "mixed" if it has bytes that are not UTF-8, but more letters in UTF-8 than such bytes. In Western words, bytes
+    that are not UTF-8 stand beside ASCII letters. If most words consist of such bytes alone, the language is another: Hebrew if
+    all bytes are Hebrew letters of Windows-1255. Otherwise the encoding is unknown; the result is then "utf-8", so that reading
+    reports the problem.
     """
     letters, stray, windows, words = 0, 0, True, Counter[str]()
     try:
@@ -321,33 +352,33 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
 
 
 def _kind(word: str) -> str:
-    """Return the alphabet of a word: plain, Western, Hebrew or other."""
+    """Return the alphabet of a word: "plain" (ASCII), "Western", "Hebrew" or "other"."""
     if _ASCII.search(word):
         return "plain" if word.isascii() else "Western"
     return "Hebrew" if _HEBREW.fullmatch(word) else "other"
 
 
 def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator[Mapping[str, Texts]]:
-    """Return the batches of these columns of a file, whatever is in them."""
+    """Return an iterator over the batches of these columns of a file, as texts, without any rule about their values."""
     return (batch for _, batch in batches(source, Schema(columns=()), policy, names, only=True))
 
 
-# What a public file has in the bins of a column: rows, gaps, what grouping does to its numbers, and where limits can be.
+# A column of a public file in its bins: rows, missing values, the error of representative values, and possible limits.
 
 MOST_PLACES = 120
-"""Between which limits can be moved."""
+"""The number of possible limits of bins is about this number at most."""
 FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupingError:
-    """The errors that representative values cause in a column.
+    """The errors that arise if each value of a column is replaced by the representative value of its bin.
 
     Attributes
     ----------
-    off : by how much a value is another number than its bin has, on average.
-    mean_moved : the mean of all by the numbers of bins, minus their own.
-    spread : the standard deviation of the values, beside which these are large or small.
+    off : mean absolute difference between a value and the representative value of its bin.
+    mean_moved : mean of the representative values minus mean of the values.
+    spread : standard deviation of the values, with which the two errors can be compared.
     """
 
     off: float
@@ -357,15 +388,16 @@ class GroupingError:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicBins:
-    """A column of the public file on its bins.
+    """The counts of a column of the public file.
 
     Attributes
     ----------
-    rows : (n_bins,) in each bin of the first alternative that holds values.
-    gaps : without a value.
-    others : outside the bounds or categories, which are left out.
-    places : (n_places,) numbers between which limits can be moved, increasing; empty for categories.
-    between : (n_places,) rows from each place up to the next.
+    rows : (n_bins,) number of rows in each bin of the first alternative, without the bin of missing values.
+    gaps : number of rows without a value.
+    others : number of rows outside the bounds or categories, which are excluded.
+    grouping : errors of the representative values; None for categories and dates.
+    places : (n_places,) possible limits of bins, increasing; empty for categories and dates.
+    between : (n_places,) number of rows from each possible limit up to the next.
     """
 
     rows: tuple[int, ...]
@@ -377,15 +409,18 @@ class PublicBins:
 
     @property
     def total(self) -> int:
+        """The number of rows in all bins."""
         return sum(self.rows)
 
     def smaller_than(self, limit: float) -> int:
-        """Return how many bins hold fewer rows."""
+        """Return the number of bins with fewer than `limit` rows."""
         return sum(rows < limit for rows in self.rows)
 
 
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
-    """Count a column by the public rules of a release; None where texts alone do not tell, as of the days between two dates.
+    """Return the counts of a column of the public file in its bins, by the rules with which a release reads it.
+
+    The result is None if the texts of one column are not sufficient, as for the days between two dates, or cannot be read.
 
     Parameters
     ----------
@@ -419,15 +454,17 @@ def _sums(indices: np.ndarray, rows: np.ndarray, n: int) -> tuple[int, ...]:
 
 
 def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_texts,) the numbers of a column without dates, clipped to its bounds, and the frequency of each."""
+    """Return (n_texts,) the different numbers of a numeric column, clipped to its bounds, and (n_texts,) their frequencies."""
     atoms, times, missing = _read(file, column, policy)
     held = ~missing & (atoms >= 0)
     return _clipped(file, column, held), times[held]
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (n_texts,) the atomic bin of each text by the rule that a release reads with, below 0 where it has none; how often
-    it occurs; and whether it means a missing value.
+    """Return three arrays (n_texts,) for the different texts of a column.
+
+    The arrays are the finest bin of each text by the rules with which a release reads it (below 0 if it has no bin), the
+    frequency of each text, and whether the text means a missing value.
     """
     texts = list(file.columns[column.source])
     distinct = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
@@ -454,7 +491,7 @@ def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> Gro
 
 
 def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float]:
-    """Return round numbers over the bounds, and the limits that there are; the lower bound is the first."""
+    """Return the possible limits of bins: round numbers between the bounds, the present limits, and first the lower bound."""
     low, high = column.bounds or (0.0, 0.0)
     whole, order = column.kind == "integer", np.argsort(values)
     limits = {limit for binning in column.alternatives.values() for limit in binning.lower[1:]}
@@ -469,7 +506,7 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
-    """Return round numbers that grow by about a fifth, below and above 0."""
+    """Return round numbers, negative and positive, of which each is about 20% to 50% larger than the one before."""
     power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
     powers = range(0 if whole else power_of_ten - 4, power_of_ten + 1)
     sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
@@ -477,10 +514,10 @@ def _factors(low: float, high: float, whole: bool) -> list[float]:
     return sorted({0.0, *sizes, *(-size for size in sizes)})
 
 
-# The rows of a public file for what its columns say of each other: which text of each column a row has.
+# The rows of a public file, which show how its columns are related: the text of each column in each row.
 
 MOST_ROWS = 200_000
-"""Rows that are looked at together; of a longer file every second, third, ... one."""
+"""The largest number of rows that are compared. Of a longer file, every second, third, ... row is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -489,8 +526,8 @@ class PublicRows:
 
     Attributes
     ----------
-    texts : for each column its different texts.
-    codes : for each column (n_rows,) the index into its texts; -1 where there is no answer.
+    texts : for each column, its different texts.
+    codes : for each column, (n_rows,) the index of each row's text; -1 if the row has no answer.
     """
 
     texts: Mapping[str, Sequence[str]]
@@ -501,14 +538,18 @@ class PublicRows:
         return len(next(iter(self.codes.values())))
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
-        """Return (n_rows,) whether a row has no answer in one of these columns."""
+        """Return (n_rows,) whether each row lacks an answer in at least one of these columns."""
         return np.logical_or.reduce([self.codes[source] < 0 for source in sources])
 
 
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
-    """Return the rows of a public file, in the texts of its columns without surrounding blanks.
+    """Return the rows of a public file, with the texts of its columns stripped of surrounding blanks.
 
-    Of each batch the first row is taken, and every so many-th after it: no more than about `MOST_ROWS`.
+    Of a file with more than `MOST_ROWS` rows, only every second, third, ... row of each batch is returned.
+
+    Parameters
+    ----------
+    answers : the columns to return, by name.
     """
     rows, codes = every_row(file, list(answers), every=-(-file.n_rows // MOST_ROWS)), dict[str, np.ndarray]()
     for source, column in answers.items():
@@ -521,13 +562,13 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
 def every_row(
     file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
 ) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Return, for each of these columns, its different texts without surrounding blanks, and (n_rows,) the index of each row's
-    text.
+    """Return, for each column, its different texts without surrounding blanks, and (n_rows,) the index of each row's text.
 
     Parameters
     ----------
-    key : one of them whose texts are keys, in their normal form, as a release reads them: "" for none.
-    every : of each batch the first row and every so many-th after it are taken.
+    names : names of the columns.
+    key : name of a column of keys. Its texts are normalised as a release normalises keys; "" stands for no key.
+    every : step between the rows that are used in each batch, beginning with the first row.
     """
     index: dict[str, dict[str, int]] = {name: {} for name in names}
     codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
@@ -540,7 +581,7 @@ def every_row(
 
 
 def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable) -> dict[str, np.ndarray]:
-    """Return for each column (n_rows,) the own number of every row, also beyond the bounds; NaN where it has none."""
+    """Return, for each column, (n_rows,) the number of every row, not clipped to the bounds; NaN if the row has no number."""
     rows, values = every_row(file, [column.source for column in columns]), {}
     for column in columns:
         atoms, _, missing = _read(file, column, policy)
@@ -552,25 +593,28 @@ def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable)
     return values
 
 
-# Columns of a public file that go together one to one, found on raw values: a code and its text, or one thing said twice.
+# Columns of a public file whose raw values determine each other: a code and its label, or two columns with the same
+# information.
 
 _ALMOST, _ALMOST_BESIDE = 0.98, 0.9
-"""Share of the rows in which columns agree that almost say the same: of all, and of those outside the most frequent pair."""
+"""The smallest share of rows that agree in two almost identical columns: of all rows, and of rows outside the most frequent
+pair."""
 _FEWEST = 5
-"""Values of columns that almost say the same, at least: of fewer, many agree by what they mean."""
+"""The smallest number of values of two almost identical columns. With fewer values, different columns often agree."""
 _SHORT, _TIMES = 6, 2
-"""Characters of a code of letters at most, and how many times as long its texts are on average."""
+"""The largest number of characters of a code of letters, and the least ratio of the mean lengths of its labels and of the
+codes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneToOne:
-    """The result of the search for columns that say the same: those that stay, those left out, and those that almost agree.
+    """The result of the search for columns with the same information.
 
     Attributes
     ----------
-    answers : of the columns that stay; a code has the labels that its text gave.
-    left_out : the other columns.
-    doubts : by the name of a column, another one that almost says the same.
+    answers : the columns that are kept. A column of codes has the labels from its column of texts.
+    left_out : the other columns, with the reason.
+    doubts : for the name of a column, a question to the steward, for instance about a column with almost the same information.
     """
 
     answers: Mapping[str, Answers]
@@ -579,10 +623,10 @@ class OneToOne:
 
 
 def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFile) -> OneToOne:
-    """Keep one column of each group of columns that tell one another in every row of the public file.
+    """Return one column of each group of columns that determine each other in every row of the public file.
 
-    Of a code and its texts the code stays, and gets the texts as labels; of others the first one stays. Columns that agree in
-    nearly every row are asked about.
+    Of a column of codes and a column of their labels, the codes are kept and get the labels. Of other groups the first column
+    is kept. Columns that agree in nearly every row are kept, with a question to the steward.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
     alike = [pair for pair in combinations(counts, 2) if _may_tell(counts[pair[0]], counts[pair[1]])]
@@ -598,11 +642,11 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
             stay[code] = replace(stay[code], entry=replace(stay[code].entry, labels=codelists[code, text]), named_by=text)
         for name in group:
             if name != code:
-                because = f"it is the codelist of {code!r}" if name == text else f"it says the same as {code!r}"
+                because = f"it holds the labels of {code!r}" if name == text else f"it has the same information as {code!r}"
                 left_out.append(LeftOut(source=name, because=f"{because} in every row of the public file"))
                 del stay[name]
     almost = {
-        second: f"{first!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"
+        second: f"{first!r} has the same information in {share:.1%} of the rows. If both columns mean the same, leave one out"
         for (first, second), share in shares.items()
         if _ALMOST <= share < 1 and first in stay and second in stay
     }
@@ -610,8 +654,9 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
 
 
 def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
-    """Count how often each value occurs, the most frequent first; None for columns that nothing is said of: keys, numbers with
-    fractions, and those that are nearly constant.
+    """Return the frequencies of the values of a column in descending order.
+
+    The result is None for columns that are not compared: keys, numbers with fractions, and columns that are nearly constant.
     """
     n_texts = len(column.texts)
     if not 2 <= n_texts <= column.rows / 2 or left_out_as_key(column) or (column.are_numbers and not column.are_whole):
@@ -621,15 +666,17 @@ def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
 
 
 def _may_tell(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether columns with these frequencies could agree in nearly all rows."""
+    """Return whether two columns with these frequencies could determine each other in nearly all rows."""
     n, shorter = first.sum(), min(len(first), len(second))
     apart = np.abs(first[:shorter] - second[:shorter]).sum() + first[shorter:].sum() + second[shorter:].sum()
     return bool(apart <= 2 * (1 - _ALMOST) * n)
 
 
 def _agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the share of the rows whose two values are each the most frequent one of the other; 0 where that is so by one
-    frequent pair alone, or of few values.
+    """Return the share of the rows in which each of two values is the most frequent partner of the other.
+
+    The result is 1 if the columns determine each other in every row. It is 0 if the agreement rests on one frequent pair alone,
+    or if the columns have few values.
     """
     width = int(second.max()) + 2
     pairs, rows = np.unique((first.astype(np.int64) + 1) * width + second + 1, return_counts=True)
@@ -649,8 +696,10 @@ def _agreement(first: np.ndarray, second: np.ndarray) -> float:
 def _codelists(
     file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return for the pairs that tell each other in every row, both ways, the text of one for each of the other: all rows are
-    read."""
+    """Return the mapping of texts for each pair of columns that determine each other in every row, in both directions.
+
+    All rows of the file are read.
+    """
     rows, codelists = every_row(file, list(dict.fromkeys(chain(*pairs)))), dict[tuple[str, str], dict[str, str]]()
     for first, second in pairs:
         (texts, codes), (labels, of_second) = rows[first], rows[second]
@@ -664,7 +713,9 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Return the column of a group that stays, and the one that has its labels; empty where none has."""
+    """Return the column of a group that is kept, and the column with its labels; the latter is empty if no column has
+    labels.
+    """
 
     def length(source: str) -> float:
         return sum(map(len, answers[source].texts)) / len(answers[source].texts)
@@ -672,21 +723,22 @@ def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tupl
     numeric = [source for source in group if answers[source].are_numbers]
     worded = sorted((source for source in group if source not in numeric), key=length, reverse=True)
     if numeric:
-        # texts that are numbers with the same words, as "34 years", name no codes
+        # texts that differ only in their number, such as "34 years", are no labels of codes
         name_codes = worded and len({re.sub(r"\d+", "", text) for text in answers[worded[0]].texts}) > 1
         return numeric[0], worded[0] if name_codes and not answers[numeric[0]].entry.number else ""
     short = [source for source in worded if max(map(len, answers[source].texts)) <= _SHORT]
     return (short[-1], worded[0]) if short and length(worded[0]) >= _TIMES * length(short[-1]) else (group[0], "")
 
 
-# Which columns get a bin of missing values: rows that are left out for a gap in any of many columns add up.
+# The columns that get a bin of missing values. A row is excluded for a missing value in any column, which adds up over many
+# columns.
 
 MOST_LEFT_OUT = 0.01
-"""Share of the rows of the public file that may be left out for their gaps, in all columns together."""
+"""The largest share of the public rows that may be excluded because of missing values, in all columns together."""
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Add a bin of missing values to the columns with the most gaps, until few enough rows are excluded; return the columns."""
+    """Return the columns, with a bin of missing values for columns with many gaps, so that at most 1% of rows are excluded."""
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
     for column in sorted(with_few, key=lambda column: column.missing_rows):
@@ -698,42 +750,43 @@ def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list
     return [replace(column, missing_bin=True) if column.name in with_bin else column for column in columns]
 
 
-# What the other columns of a public file say about a column of whole numbers: whether its order means something.
+# Whether the order of a column of whole numbers has a meaning, judged by the other columns of a public file.
 #
-# Of a quantity, neighbouring numbers stand for rows that are alike: those aged 41 earn, marry and live much as those aged 42.
-# Of codes they do not, more than any two codes do. So for each other column the means by value are compared between neighbours
-# and between any two values, both less what chance alone would make of so few rows (the variogram of geostatistics, by its
-# nugget).
+# In a quantity, neighbouring numbers belong to similar rows: persons aged 41 earn, marry and live much like persons aged 42. In
+# a column of codes, neighbouring numbers are no more similar than any two. So for each other column the means by value are
+# compared between neighbouring values and between any two values, each after subtracting the difference that chance alone would
+# cause (as in geostatistics, the variogram minus its nugget).
 
 _ROWS = 20_000
-"""Rows that are looked at, at most."""
+"""The largest number of rows that are used."""
 _TEXTS = 200
-"""Different texts of a column of categories, at most, whose most frequent ones are taken as columns of 0 and 1."""
+"""Columns of categories are used if they have at most this many texts. Their most frequent texts become columns of 0 and 1."""
 _FREQUENT = 3
 _OTHERS = 60
-"""Columns of numbers, or of 0 and 1, that are compared with, at most."""
+"""The largest number of other columns (numbers, or columns of 0 and 1) that are used."""
 _FEW_FRACTIONS = 100
-"""Different numbers with fractions that may be codes, as regions with a point are, at most."""
+"""Numbers with fractions are tested only if there are at most so many different ones, as for codes of regions with a point."""
 _FEW_VALUES = 60
-"""Values of which all pairs are compared; of more, those at some distances."""
+"""Up to this number of values, all pairs are compared; with more values, pairs at some distances."""
 _DISTANCES = 30
 _CLEAR = 5.0
-"""Standard errors by which the differences between values must exceed chance for a column to have a say."""
+"""The number of standard errors by which differences between values must exceed chance, so that another column counts."""
 _TOLD = 0.999
-"""Share of the variance of a column between values from which on they tell it."""
+"""The share of another column's variance between values from which on the values determine the other column."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """Whether neighbouring values of a column are alike in the others.
+    """Evidence from other columns on whether the order of a column's values has a meaning.
 
     Attributes
     ----------
-    unlike : how far neighbours differ, in units of how far any two values do: 0 where order is everything, about 1 where it is
-        nothing; the median of the columns that have a say. None where none has.
-    witnesses : how many have.
-    tells : a column that its values tell, without being an order of ranges; empty where there is none.
-    part_of : a column that is the first digits of this one, or of which it is the first or last ones; empty where none is.
+    unlike : difference of neighbouring values in other columns, relative to the difference of any two values. It is near 0 if
+        the order has a meaning, and about 1 if it has none. The median over the columns that count; None if no column counts.
+    witnesses : number of columns that count.
+    tells : name of a column that the values determine without forming ranges of it; empty if there is none.
+    part_of : name of a column whose digits begin with the digits of this column or end with them, or the reverse; empty if
+        there is none.
     """
 
     unlike: float | None = None
@@ -743,7 +796,10 @@ class Order:
 
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
-    """Return what the other columns say of every column of whole numbers, or of few with fractions, by its name in the file."""
+    """Return the evidence from other columns for each column of whole numbers, or of few numbers with fractions, by name.
+
+    Columns with fewer than three different values are omitted.
+    """
     sampled = slice(None, None, -(-rows.n_rows // _ROWS))
     values_of = {
         source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source][sampled]]
@@ -767,9 +823,10 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
 def _witnesses(
     answers: Mapping[str, Answers], values_of: Mapping[str, np.ndarray], rows: PublicRows, sampled: slice
 ) -> tuple[list[str], np.ndarray]:
-    """Return the columns that are compared with, and (n_rows, n_columns) what they say: ranks of numbers, and 0 or 1 for
-    frequent categories, with mean 0 and standard deviation 1; not a number where there is no answer. Row numbers and keys are
-    none.
+    """Return the names of the columns that serve for comparison, and (n_rows, n_columns) their standardised values.
+
+    Values are ranks of numbers, or 0 and 1 for frequent categories, scaled to mean 0 and standard deviation 1; NaN if a row has
+    no answer. Row numbers and keys are not used.
     """
     names, columns = [], []
     for source, answer in answers.items():
@@ -800,7 +857,10 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _compared(source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray) -> tuple[list[float], str]:
-    """Return how unlike neighbours are in each other column that has a say, and one that the values tell, but not by ranges."""
+    """Return the relative difference of neighbouring values in each column that counts, and a column that the values determine.
+
+    The second item is the name of a column that the values determine without forming ranges of it; empty if there is none.
+    """
     is_other = np.array([name != source for name in names], dtype=bool)
     valid = ~np.isnan(values)
     order = np.argsort(values[valid], kind="stable")
@@ -830,7 +890,7 @@ def _compared(source: str, values: np.ndarray, names: list[str], witnesses: np.n
 
 
 def _has_no_order(means: np.ndarray) -> bool:
-    """Return whether the means that belong to the values, in their order, repeat often or change direction often."""
+    """Return whether the means, in the order of their values, repeat or change direction often."""
     changes = np.diff(np.round(means, 6))
     changes = changes[changes != 0]
     turns = np.count_nonzero(changes[1:] * changes[:-1] < 0)
@@ -839,7 +899,7 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return (n_columns,) half the mean squared difference of means of values so far apart, less what chance makes of it."""
+    """Return (n_columns,) half the mean squared difference between means of values at these lags, minus its part by chance."""
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
         low, high = rows[:-lag], rows[lag:]
@@ -851,10 +911,10 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
 
 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Return columns of which the first digits are another one (a municipality that begins with its county), these others, and
-    those that are the rest of the digits.
+    """Return, for columns whose digits are part of another column's digits or contain them, the name of the other column.
 
-    Ages in years and in decades are like that, too, but have all endings.
+    For example, the digits of a municipality begin with the digits of its county. Ages in years begin with the digits of the
+    decade, too, but they have all endings and are not included.
     """
     part_of: dict[str, str] = {}
     distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}

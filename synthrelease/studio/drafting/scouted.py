@@ -1,7 +1,7 @@
-"""From the folder of a scout to the drafted files of a release: bins, categories and thresholds are functions of its noisy
-counts.
+"""Draft the configuration and the acceptance file of a release from the noisy tables of a scout.
 
-Nobody sees rows here, public or made-up: a draft from made-up rows would promise associations that nobody looked at.
+Bins, categories and thresholds are functions of the scout's noisy counts alone. No rows are read or made up, because a draft
+from made-up rows would promise associations that nobody has measured.
 """
 
 from __future__ import annotations
@@ -29,21 +29,28 @@ from synthrelease.studio.drafting.toml_edit import comment, toml
 
 OTHERS, GAP, NO_VALUE = "all others", "missing", "no value"
 TEST, FIGURE = Fraction(5, 6), Fraction(1, 24)
-"""Of the epsilon that the cap keeps for tests: the joint test, and each figure."""
+"""Parts of the epsilon that the cap reserves for tests: the part of the joint test, and the part of each criterion."""
 LEAST_ERROR = 0.01
-"""The least threshold for single columns, as a share of the rows."""
+"""The smallest threshold for single columns, as a share of the rows."""
 
 WORSE = """\
 There was no public file. Bins, categories and thresholds come from the noisy tables of single columns in {folder} ({rows:,}
-rows, {cap}). What is worse than a draft from a public file: nobody knows how often such a release finds a table, because
-nothing was rehearsed (`release` tries made-up rows before the charge, which shows that it runs and nothing else); readers get
-intervals for single columns only, from the scout's folder; no criterion is about groups, means or lines; no rule is suggested.
-Check every line, add rules and criteria that you know, then delete this notice."""
+rows, {cap}). This draft is worse than a draft from a public file. Nobody knows how often such a release accepts a table,
+because nothing was rehearsed. `release` tries made-up rows before the charge, which shows only that the program runs. Readers
+get intervals for single columns only, from the scout's folder. No criterion is about groups, means or regressions, and no rule
+is suggested. Check every line, add rules and criteria that you know, then delete this notice."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutedDraft:
-    """The two files, and the result for each column of the scout: (name, bins or why it is left out)."""
+    """The result of drafting from a scout.
+
+    Attributes
+    ----------
+    configuration, acceptance : paths of the two files.
+    columns : name of each column of the scout, with its number of bins or the reason why it is left out.
+    threshold : threshold for the mean error of tables of two columns, as a share of the rows.
+    """
 
     configuration: Path
     acceptance: Path
@@ -52,19 +59,26 @@ class ScoutedDraft:
 
 
 def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
-    """Draft configs/NAME.toml and acceptance/NAME.toml from a scout's folder. Overwrites nothing.
+    """Write configs/NAME.toml and acceptance/NAME.toml from a scout's folder. Existing files are never overwritten.
+
+    Parameters
+    ----------
+    name : name of the draft's files.
+    folder : folder of the scout.
+    into : folder under which the files are written.
 
     Raises
     ------
-    InputError : for a folder that does not pass `verify`, fewer than two columns with bins, or columns without dependence.
-    OutputError : when a file is there.
+    InputError : when the folder does not pass `verify`, fewer than two columns have two bins, or the measured dependence of the
+        columns is within its noise.
+    OutputError : when one of the files exists.
     """
     document, content = read_scout(folder)
     figure = document.dependence
     if figure.value <= 3 * document.dependence_deviation:
         raise InputError(
             f"{folder}: expected columns that depend on one another, found a mean distance from independence of "
-            f"{figure.value:.2g}, which is within its noise. No criterion could distinguish a release from independent columns."
+            f"{figure.value:.2g}, which is within the noise. No criterion could distinguish a release from independent columns."
         )
     bins = document.bins()
     kept = [
@@ -74,7 +88,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         or (drafted.gaps > 5 * document.deviation and (drafted.column.kind == "number" or drafted.column.missing))
     ]
     if len(kept) < 2:
-        raise InputError(f"{folder}: expected at least two columns with two bins, found {len(kept)}.")
+        raise InputError(f"{folder}: expected at least two columns with at least two bins, found {len(kept)}.")
     names = dict[str, str]()
     for drafted in kept:
         names[drafted.column.name] = plain_name(drafted.column.name, names.values())
@@ -90,7 +104,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
             with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except FileExistsError:
-            raise OutputError(f"{path}: expected no file, found one. A draft overwrites nothing.") from None
+            raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten.") from None
     became = tuple(
         (drafted.column.name, f"{drafted.n_bins} bins" if drafted in kept else "left out: one bin") for drafted in bins
     )
@@ -115,7 +129,7 @@ def _configuration(
 {comment(notice)}
 
 title = {toml(document.title)}
-description = ""  # what one row is, and where the data come from
+description = ""  # one sentence on what one row is and where the data come from
 acceptance = {toml(f"../acceptance/{configuration.name}")}
 
 [input]
@@ -124,9 +138,10 @@ acceptance = {toml(f"../acceptance/{configuration.name}")}
 [unit]
 {_settings(unit)}
 
-# No row is left out: gaps have a bin, unlisted texts another one, and numbers beyond the bounds count as the bound.
+# No row is excluded: missing values have a bin, unlisted texts have another bin, and numbers beyond the bounds count as the
+# bound.
 {columns}
-# Tables are chosen privately, one after the other.
+# The generator chooses its tables with noise, one after the other.
 [[generators]]
 family = "{"adaptive_pure" if pure else "adaptive"}"
 
@@ -134,7 +149,7 @@ family = "{"adaptive_pure" if pure else "adaptive"}"
 kind = "minimum_count"
 minimum_count = 1
 
-# The cap that was fixed before the scout, as the ledger notes it. The ledger charges the release the rest.
+# The cap that was fixed before the scout and noted in the ledger. The ledger charges the release with the rest of the cap.
 [scout]
 epsilon = {_exact(cap.epsilon)}
 delta = {_exact(cap.delta)}
@@ -145,19 +160,19 @@ document = "{digest}"
 folder = {toml(scouted_in)}
 
 [budget]
-generation = {_exact(generation)}  # {"epsilon" if pure else "rho"}: what the cap leaves beside the scout and the tests
+generation = {_exact(generation)}  # {"epsilon" if pure else "rho"} that the cap leaves after the scout and the tests
 {with_delta}limit = {_exact(cap.epsilon)}
 
 [selection]
 mode = "hidden_number"
-rounds = {{ 1 = 1 }}  # other numbers of rounds have no theorem under one cap
+rounds = {{ 1 = 1 }}  # under a shared cap, the guarantee is proved for one round only
 test = "joint"
 test_epsilon = {_exact(rounded_down(figures * TEST))}
 """
 
 
 def _exact(value: Fraction) -> str:
-    """Return a fraction as TOML, which is read exactly: a number where it has a decimal, otherwise a text such as "1/3"."""
+    """Return a fraction as an exact TOML value: a decimal number if possible, otherwise a text such as "1/3"."""
     decimal = Decimal(value.numerator) / value.denominator
     return str(decimal).lower() if Fraction(decimal) == value else f'"{value}"'
 
@@ -200,7 +215,7 @@ def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
 
 
 def labels_of(drafted: ScoutedBins) -> list[str]:
-    """Return the bins of a number as the configuration writes them."""
+    """Return the labels of a numeric column's bins, as the configuration writes them."""
     column: ScoutedColumn = drafted.column
     labels = []
     for low, high in pairwise(drafted.edges):
@@ -223,10 +238,10 @@ def _acceptance(document: ScoutDocument, threshold: float) -> str:
     cap = document.cap
     epsilon = decimal_text(rounded_down((KEPT_FOR_TESTS * cap.epsilon if cap.pure else cap.tests) * FIGURE))
     return f"""#:schema ./{ACCEPTANCE_SCHEMA}
-# Thresholds are promises: agree on each with the users of the data.
-description = ""  # what the release must be good for, in one sentence; it is published
+# A threshold is a promise. Agree on each with the users of the data.
+description = ""  # one sentence on what the release must be good for; the sentence is published
 
-# no value of a single column may have an error above this share of all rows
+# the largest error of a value of a single column, as a share of all rows
 [[criteria]]
 name = "error of single columns"
 kind = "absolute_marginal_error"
@@ -239,6 +254,6 @@ epsilon = {epsilon}
 name = "typical error of pairs"
 kind = "mean_marginal_error"
 tables = ["all 2-way"]
-threshold = {threshold:g}  # half of {document.dependence.value:.3g}, the error of independent columns: these fail
+threshold = {threshold:g}  # half of {document.dependence.value:.3g}, the error of independent columns, which fail
 epsilon = {epsilon}
 """

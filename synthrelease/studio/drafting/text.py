@@ -1,7 +1,6 @@
-"""The files of a draft: templates of both TOML files, the settings of a column, and codelists.
+"""Render the files of a draft: the configuration, the acceptance file and the codelists.
 
-The templates (`templates/`) have every word that all drafts share; defaults are left out. What is put into them is a value that
-`toml` writes, or a remark.
+The templates (`templates/`) hold every word that all drafts share. Settings with default values are omitted.
 """
 
 from __future__ import annotations
@@ -36,25 +35,28 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 INLINE_CODES = 40
-"""A longer codelist gets a file of its own."""
+"""A codelist of more codes is written to a file of its own."""
 TEST = Fraction(1, 5)
-"""Epsilon of the test."""
+"""The epsilon of the joint test of all criteria."""
 ONE_BY_ONE = 3
-"""Columns that are left out for one reason and told one by one; more are told together."""
+"""Up to this many columns that are left out for the same reason are listed one by one; more are listed in one sentence."""
 MOST_SUGGESTED = 5
-"""Suggested rules that stand in comments, because a model could not hold them beside the others."""
+"""The largest number of rules that are suggested in comments only, because a model could not hold them beside the other
+rules."""
 _REMARK = 150
-"""Characters of a remark behind a header."""
+"""The largest number of characters of a remark behind a header."""
 
 
 def column_settings(release: str, column: ColumnDraft, *, of_member: bool = False) -> dict[str, object]:
-    """Return the settings of a column's table, without defaults and in the order of a configuration.
+    """Return the settings of a column in the order of a configuration, without default values.
 
     Parameters
     ----------
-    of_member : whether it is a column of members, whose codelist has no file of its own.
+    release : name of the release, from which the name of a codelist's file is made.
+    of_member : whether the column belongs to the second of two linked tables, whose codelists have no files of their own.
     """
-    # `column_2` says nothing of a column of whose name no letter can be kept, as of one in Hebrew
+    # a column whose name has no ASCII letters, such as a Hebrew name, is called `column_2`; its own name becomes the
+    # description
     nameless = "" if re.search(r"\w", column.source, re.ASCII) else " ".join(column.source.split())
     settings: dict[str, object] = {
         "kind": column.kind,
@@ -91,7 +93,7 @@ def _codes(release: str, column: ColumnDraft, of_member: bool) -> object:
 
 
 def _grouped(column: ColumnDraft) -> dict[str, object]:
-    """Return the bins of a column whose categories are released in groups, and of each category by itself."""
+    """Return the alternatives of a column whose categories are released in groups: the groups, and each category by itself."""
     names = {text: text if column.kind == "code" else draft.label for text, draft in column.codes.items()}
     groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
     apart = {column.codes[text].label: [name] for text, name in names.items()}
@@ -99,15 +101,15 @@ def _grouped(column: ColumnDraft) -> dict[str, object]:
 
 
 _REMARKS = {
-    "step": "own values count as multiples of it",
-    "characters": "of a text in the file are its code",
-    "outside_label": "of a text that is not listed",
+    "step": "own values are rounded to multiples of this step",
+    "characters": "number of leading characters of a text that form its code",
+    "outside_label": "label of texts that are not listed",
 }
-"""What stands behind some settings of a column."""
+"""Comments behind some settings of a column."""
 
 
 def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | None = None) -> str:
-    """Return the lines of a table, with remarks behind some of its settings."""
+    """Return the lines of a TOML table, with the remarks as comments behind their settings."""
     comments = {key: f"  # {remark}" for key, remark in (remarks or {}).items() if remark}
     return "\n".join(f"{key} = {toml(value)}{comments.get(key, '')}" for key, value in settings.items())
 
@@ -121,11 +123,10 @@ def _templates() -> Environment:
 
 
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
-    """Render a template with its first lines: the schema for editors (Taplo), and where the draft comes from."""
+    """Return a rendered template. Its first lines name the schema for editors (Taplo) and the public file."""
     notice = comment(
-        f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows). What stands here of the "
-        "file is published without protection: if it is not public, delete this draft. Check every line, then delete this "
-        "notice."
+        f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows). Everything in this draft is "
+        "published without protection. If the file is not public, delete this draft. Check every line, then delete this notice."
     )
     values |= {"name": name, "notice": notice, "file_name": repr(file.name), "n_rows": file.n_rows}
     text = _templates().get_template(template).render(values)
@@ -133,7 +134,7 @@ def _rendered(template: str, name: str, file: PublicFile, **values: object) -> s
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """Return acceptance/NAME.toml, with the pairs that fits lose, for the card to name."""
+    """Return the text of acceptance/NAME.toml. It lists the pairs that fits lose, so that the card can name them."""
     whole = {column.name: column.kind == "integer" for column in columns}
     by = {name for criterion in draft.criteria for name in grouped_by(criterion)}
     pairs = list(dict.fromkeys([*draft.lost, *(pair.columns for pair in draft.faint)]))
@@ -154,13 +155,16 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
 
 
 def codelist_name(release: str, column: ColumnDraft) -> str:
-    """Return the file of a long codelist, relative to the configuration; empty for a short one."""
+    """Return the path of a long codelist's file, relative to the configuration; empty for a codelist in the configuration."""
     long = column.kind == "code" and (column.common or column.levels or len(column.codes) > INLINE_CODES)
     return f"codes/{release}-{column.name}.csv" if long else ""
 
 
 def codelist_text(column: ColumnDraft) -> str:
-    """Return a codelist as CSV: the code, its label, the group that it is in where rare codes are grouped, and larger areas."""
+    """Return a codelist as CSV.
+
+    The columns are the code, its label, its group if rare codes are grouped, and the larger areas if the codes are areas.
+    """
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(["code", "label", *(["common"] if column.common else []), *column.levels])
@@ -171,31 +175,37 @@ def codelist_text(column: ColumnDraft) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a remark of a readable length."""
+    """Return a remark as one line, cut after 150 characters."""
     plain = " ".join(text.split())
     return plain if len(plain) <= _REMARK else f"{plain[:_REMARK]} ..."
 
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of a criterion, whose tables by name are written as short as a formula."""
+    """Return the settings of a criterion, with a list of named tables shortened to formulas."""
     tables = settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
         return {**settings, "tables": folded(read_terms(" + ".join(tables)))}
     return dict(settings)
 
 
-# What is drafted, and who is told.
+# The subject of a draft, and the report of progress.
 
 _PATIENCE = 4
-"""Seconds without a word, after which the next step is told of."""
+"""Seconds without a report, after which the next minor step is reported."""
 
 Progress = Callable[[str], None]
-"""Told what is being done."""
+"""Function that receives a text about the current step."""
 
 
 @dataclass(eq=False)
 class Voice:
-    """Reports the current step, and when it was last reported."""
+    """A reporter of progress that knows when it last reported a step.
+
+    Attributes
+    ----------
+    progress : function that receives a text about the current step.
+    last : time of the last report, in seconds of `time.monotonic`.
+    """
 
     progress: Progress
     last: float = field(default_factory=time.monotonic)
@@ -206,19 +216,25 @@ class Voice:
         self.progress(doing)
 
     def patiently(self, doing: str) -> None:
-        """Report the current step if nothing was reported for some seconds."""
+        """Report the current step if nothing was reported for four seconds."""
         if time.monotonic() - self.last > _PATIENCE:
             self.say(doing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """The columns and options that a draft is made for.
+    """The drafted columns of a public file, and the options of the draft.
 
     Attributes
     ----------
-    voice : told what is being done.
-    unit : how rows belong to persons; None where nobody has said it.
+    name : name of the draft's files.
+    file : the public file.
+    columns, left_out : drafted columns, and columns that are left out with the reason.
+    voice : reporter of progress.
+    unit : how rows belong to persons; None if the steward has not said it.
+    promise : epsilon, delta and important columns that the steward asked for.
+    members : drafted columns of the second of two linked tables; None if there is no second table.
+    areas : areas within areas; None if there are none.
     """
 
     name: str
@@ -233,36 +249,46 @@ class Subject:
 
     @property
     def wide(self) -> list[ColumnDraft]:
-        """Return the columns of a record: with members, those of all members, too."""
+        """The columns of a wide record: the columns of a row, followed by the columns of each of its members."""
         return [*self.columns, *(self.members.wide() if self.members else ())]
 
     @property
     def of_members(self) -> list[str]:
-        """The columns that several members of a root have."""
+        """The names of the columns that several members of a record have; empty if a record has at most one member."""
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
-        """Return the subject without some columns, by name, and why."""
+        """Return the subject without some columns.
+
+        Parameters
+        ----------
+        reasons : for the name of each column to leave out, the reason.
+        """
         stay = tuple(column for column in self.columns if column.name not in reasons)
         return replace(self, columns=stay, left_out=(*self.left_out, *reasons.values()))
 
 
-# A draft: its two files and its codelists, as texts and on disk.
+# A draft: the texts of its two files and its codelists.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """The files as text, and the decisions about the columns.
+    """A finished draft: the texts of its files, and the decisions about its columns.
 
     Attributes
     ----------
-    codelists : long codelists, by their path relative to the configuration.
-    smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
-    plan : what it costs, in sentences.
-    strengths : of the associations in the public file.
-    unit : how rows belong to persons; None where nobody has said it.
-    members : the rows of a second table that belong to each of these; None where there are none.
-    comparing : suggested rules that compare two columns, each about what no row may have.
+    configuration, acceptance : texts of the two files.
+    columns, left_out : drafted columns, and columns that are left out with the reason.
+    criteria : the drafted criteria.
+    n_rows : number of rows of the public file.
+    source : name of the public file.
+    codelists : texts of long codelists, by path relative to the configuration.
+    smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
+    plan : sentences on the cost of the draft.
+    strengths : strengths of the associations in the public file.
+    unit : how rows belong to persons; None if the steward has not said it.
+    members : drafted columns of the second of two linked tables; None if there is no second table.
+    comparing : conditions of the suggested rules that compare two columns. No public row meets such a condition.
     """
 
     configuration: str
@@ -282,16 +308,22 @@ class Draft:
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
-        """Return the columns that the steward is asked about."""
+        """The columns whose kind is doubtful, so that the steward must decide."""
         return tuple(column for column in (*self.columns, *(self.members.columns if self.members else ())) if column.doubt)
 
 
 def paths_of(into: Path, name: str) -> tuple[Path, Path]:
+    """Return the paths of the configuration and of the acceptance file of a draft under a folder."""
     return into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
 
 
 def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
-    """Write the files of a draft under a folder. Raises FileExistsError for existing files."""
+    """Write the files of a draft under a folder, and return the paths of the configuration and the acceptance file.
+
+    Raises
+    ------
+    FileExistsError : when one of the files exists.
+    """
     configuration, acceptance = paths_of(into, name)
     codelists = {configuration.parent / path: text for path, text in draft.codelists.items()}
     for path, text in {configuration: draft.configuration, acceptance: draft.acceptance, **codelists}.items():
@@ -303,25 +335,26 @@ def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """The choices of a draft beside the columns.
+    """All choices of a draft except its columns: generator, tables, rules and budget.
 
     Attributes
     ----------
-    family : the generator.
-    tables : that are measured, with their weights, as a formula names them; of no matter to a generator that finds its own.
-    agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
-    prior_weight : how many records the uniform table is worth against the noise of the tables.
-    generation, delta : what the generator may spend, an epsilon or, where there is a delta, a rho.
-    advice : what a smaller epsilon would keep, and which bins could be coarser, in sentences.
+    tables : measured tables with their weights, as terms of a formula. The adaptive generators ignore them.
+    rows, limit : epsilon of counting the rows, and epsilon of the whole release.
     rules : suggested plausibility rules.
-    minimum_count : of the projection; 1 where most rows occur once.
+    minimum_count : smallest number of times that a released row occurs; 1 if most public rows occur once.
     unique : share of the public rows that occur once.
-    rows, limit : epsilon of counting the rows, and of the whole release.
-    smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
-    gaps : rows of the public file that are left out for a missing value.
-    areas, wanted : areas within areas, with tables of each level, and how far off a mean cell of each may be; None without any.
-    marks : groups of rare marks whose numbers are columns; None where no marks are counted.
-    models : epsilon of the means of all columns with numbers, measured on purpose; 0 without any.
+    family : name of the generator.
+    agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
+    prior_weight : number of records that the uniform distribution counts for in the fit.
+    generation, delta : budget of the generator. It is an epsilon if delta is 0, otherwise a rho.
+    advice : sentences on what a smaller epsilon would preserve, and on bins that could be coarser.
+    smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
+    gaps : number of public rows that are excluded because of a missing value.
+    areas : areas within areas, with tables of each level; None if there are none.
+    wanted : wanted relative errors of a mean cell at each level of areas, as a text; empty without areas.
+    marks : groups of rare indicators whose number is a column; None if there are none.
+    models : epsilon of the means that are measured directly; 0 if no mean is.
     """
 
     tables: tuple[str, ...]
@@ -345,18 +378,18 @@ class Choices:
 
     @property
     def plan(self) -> str:
-        """Return the cost of the draft, in sentences."""
+        """Sentences on the cost of the draft."""
         delta = "delta 1e-9" if self.delta else "delta 0"
         return f"The plan costs at most epsilon {float(self.limit):g}, {delta}. {self.advice}".rstrip()
 
     @property
     def measures(self) -> bool:
-        """Whether the tables are measured once, and published but for agreements."""
+        """Whether the generator measures fixed tables once, which are published unless they are agreements."""
         return self.family in ("marginals", "gaussian_marginals") or self.areas is not None
 
 
 def configuration_text(subject: Subject, choices: Choices) -> str:
-    """Return configs/NAME.toml."""
+    """Return the text of configs/NAME.toml."""
     name, file, columns, members = subject.name, subject.file, subject.columns, subject.members
     gaps = [column.name for column in columns if column.missing_rows and not column.keeps_missing]
     lost = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
@@ -378,7 +411,7 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         design=design_settings(columns, subject.left_out),
         members=members,
         left_out_of_members=_left_out(members.left_out) if members else [],
-        gaps=f'Rows without {", ".join(gaps)} are left out: {lost}. For a bin of their own: missing = "bin".' if gaps else "",
+        gaps=f'Rows without {", ".join(gaps)} are excluded: {lost}. missing = "bin" would keep them in a bin.' if gaps else "",
         example="" if choices.rules else _example_rule(columns),
         several=[column for column in columns if column.common or column.groups or column.levels],
         within=f" {WITHIN} ",
@@ -390,12 +423,12 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
 
 
 def with_means(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns whose means are measured on purpose: those of numbers, but for design weights and parts of dates."""
+    """Return the columns whose means are measured directly: all numeric columns except weights and parts of dates."""
     return [column for column in columns if column.facts and not column.weight and not column.part]
 
 
 def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> dict[str, object]:
-    """Return [design], with the columns that look like the weight, the strata and the clusters of a sample."""
+    """Return the settings of [design]: the columns that look like the weight, the strata and the clusters of a sample."""
     settings = {"weight": [column.name for column in columns if column.weight][:1]}
     for part in ("strata", "clusters"):
         settings[part] = [column.source for column in left_out if column.design == part]
@@ -403,7 +436,7 @@ def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
 
 
 def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
-    """Return the table [unit] and the comment above it."""
+    """Return the text of the table [unit] with the comment above it."""
     keys = [column.source for column in left_out if column.rows_of_one > 1]
     values = {
         "unit": unit,
@@ -419,7 +452,7 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
 
 
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
-    """Return [input], without defaults."""
+    """Return the settings of [input], without default values."""
     stated = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
     positions = {f"fixed_width.{key}": value for key, value in stated.pop("fixed_width", {}).items()}
     return stated | positions | ({"one_row_per": "respondent"} if weighted else {})
@@ -430,7 +463,7 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
-    """Return one sentence for each reason, with all items it applies to."""
+    """Return one sentence for each reason, with the names of all columns or criteria to which the reason applies."""
     reasons = dict[str, list[str]]()
     for name, why in reasons_of:
         reasons.setdefault(why.partition(". On the public file")[0], []).append(name)
@@ -438,7 +471,7 @@ def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _example_rule(columns: Sequence[ColumnDraft]) -> str:
-    """Return a rule that would be valid, to show how one is written."""
+    """Return the condition of a valid rule, as an example of how a rule is written."""
     parts = [f"{column.name} < {number_text(column.bins.coarse[0])}" for column in columns if column.bins][:2]
     labels = {column.name: next(iter(column.codes.values())).label for column in columns if column.codes}
     parts += [f"{name} == '{label}'" for name, label in labels.items() if "'" not in label]

@@ -212,12 +212,12 @@ def test_every_line_is_read_by_itself_alone(tmp_path: Path, encoding: str) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('<!DOCTYPE a [<!ENTITY b "c">]><codeBook>&b;</codeBook>', "without a document type of its own"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><codeBook>&b;</codeBook>', "without a document type declaration"),
         ("<codeBook><dataDscr/></codeBook>", "with the variables of a file"),
         ("<codeBook><dataDscr>", "expected XML, found an error in line 1"),
         (RECTANGULAR.replace('EndPos="3"', 'EndPos="0"'), "1 <= first <= last"),
         (RECTANGULAR.replace('RecSegNo="1"', 'RecSegNo="2"', 1), "all columns of a row in one line"),
-        (HIERARCHICAL.replace('recidvar="RECTYPE"', 'recidvar="KIND"'), "the place of the record type, a variable 'KIND'"),
+        (HIERARCHICAL.replace('recidvar="RECTYPE"', 'recidvar="KIND"'), "the position of the record type in a variable 'KIND'"),
     ],
 )
 def test_ddi_codebooks_that_cannot_be_read_are_explained(tmp_path: Path, text: str, message: str) -> None:
