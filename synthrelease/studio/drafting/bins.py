@@ -1,7 +1,7 @@
-"""Bins of a column of numbers, with round limits as a person would choose them, and what stands for them in computations.
+"""Choose bins with round limits for a column of numbers, and the numbers that represent the bins in criteria.
 
-Limits are whole multiples of 1, 2 or 5 times a power of ten, so that no bin is nearly empty. Where most rows stand in a small
-part of the range, as with money, the limits go 1, 2, 5, 10, 20, 50, ... A zero that many rows have is a bin of its own.
+Limits are multiples of 1, 2 or 5 times a power of ten, and no bin is nearly empty. If most rows are in a small part of the
+range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A frequent 0 has a bin of its own.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from synthrelease.data.schema import MAX_BINS, IntervalBin, value_grid
 from synthrelease.errors import so_many
 
 LEAST_SHARE = 0.01
-"""Of the rows, in every drafted bin: rarer bins are what a release is worst at."""
+"""The least share of the rows in a drafted bin, because a release is least accurate in rare bins."""
 
 COARSE, FINE = 6, 14
-"""About how many bins are wanted."""
+"""The approximate numbers of coarse and of fine bins."""
 
 OWN_ZERO = 0.05
-"""Share of the rows with the value 0 from which on it is a bin of its own."""
+"""From this share of the rows on, the value 0 has a bin of its own."""
 
 _SKEWED = 8.0
-"""The 97th percentile of the positive values over their median, above which limits are logarithmic."""
+"""Limits are logarithmic if the 97th percentile of the positive values is at least this multiple of their median."""
 _STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberBins:
-    """Limits between bins of one column.
+    """The bounds of a column of numbers and the limits between its bins.
 
     Attributes
     ----------
-    low, high : bounds: the public file's smallest and largest value, rounded outward to a tenth of the range.
-    coarse, fine : inner limits, increasing; those of `coarse` are among those of `fine`.
-    groups : limits of `coarse` that divide the rows into three groups, or two.
+    low, high : bounds: the smallest and the largest value of the public file, rounded outward to about a tenth of the range.
+    coarse, fine : inner limits of the coarse and of the fine bins, increasing; every limit of `coarse` is in `fine`.
+    groups : the limits of `coarse` that divide the rows into three groups, or into two if there is only one limit.
     """
 
     low: float
@@ -48,13 +48,16 @@ class NumberBins:
     groups: tuple[float, ...]
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
-        """Return the alternatives as a configuration writes them; the fine one only where it differs from the coarse one.
+        """Return the coarse bins, and the fine bins if they differ, as a configuration writes them.
 
-        The first and the last bin end at the bounds: a mean that rests on an open bin is not estimable.
+        The first and the last bin end at the bounds, because a mean over an open bin is not estimable. The bins of a weight are
+        open at both ends, because their representative values must be above 0: "<1" has the value 1, and "0" would have the
+        value 0.
 
         Parameters
         ----------
-        weight : whether a 0 stands for nobody: "<1" has the number 1, and "0" would have none above 0.
+        whole : whether the numbers are whole numbers.
+        weight : whether the column is a design weight.
         """
         limits = {"coarse": self.coarse} | ({"fine": self.fine} if self.fine != self.coarse else {})
         ends = None if weight else self.low, self.high
@@ -62,12 +65,12 @@ class NumberBins:
 
 
 def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
-    """Round bins for a column.
+    """Return bins with round limits for a column of numbers.
 
     Parameters
     ----------
-    values, counts : (n_values,) different values, increasing, and how often each occurs.
-    whole : True for whole numbers.
+    values, counts : (n_values,) different values in increasing order, and the number of rows with each.
+    whole : whether the numbers are whole numbers.
     """
     fixed = _zero(values, counts, whole)
     candidates = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
@@ -76,13 +79,13 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
     edge = round_step((values[-1] - values[0]) / 10, whole)
     low = _plain(math.floor(values[0] / edge) * edge)
     high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
-    if not whole and high in (low, *coarse[-1:], *fine[-1:]):  # the last bin begins there
+    if not whole and high in (low, *coarse[-1:], *fine[-1:]):  # otherwise the last bin would be empty
         high = _plain(high + edge)
     return NumberBins(low=low, high=max(high, low + edge), coarse=coarse, fine=fine, groups=_groups(values, counts, coarse))
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return limits that leave a frequent 0 alone: of whole numbers 0 and 1, else 0 and a number below all positive ones."""
+    """Return limits around a frequent 0, so that it has a bin of its own; empty if 0 is not frequent."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -91,7 +94,9 @@ def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, .
 
 
 def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return multiples of a step, for coarse and for fine bins; a frequent 0 has no say in the step."""
+    """Return limits at multiples of a step, for coarse and for fine bins. With a frequent 0, positive values determine the
+    step.
+    """
     inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
     cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
     first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
@@ -101,7 +106,7 @@ def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[f
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
-    """Return 1, 10, 100, ... or 1, 2, 5, 10, ... over the positive values, where these are skewed; None where they are not."""
+    """Return limits such as 1, 10, 100, ... and 1, 2, 5, 10, ... for coarse and fine bins; None if values are not skewed."""
     if (ends := skewed(values, counts)) is None:
         return None
     low, high = ends
@@ -114,7 +119,10 @@ def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[l
 
 
 def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
-    """Return the 3rd and the 97th percentile of the positive values, where most stand in a small part; None elsewhere."""
+    """Return the 3rd and the 97th percentile of the positive values if these are skewed; otherwise None.
+
+    They are skewed if the 97th percentile is at least 8 times the median.
+    """
     positive = values > 0
     if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
         return None
@@ -124,8 +132,10 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 
 
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
-    """Return multiples of a step up to the largest value, at most a thousand, above the first below which a bin would be too
-    empty: a single value far below all others would have the thousand for itself.
+    """Return multiples of a step up to the largest value, about a thousand at most.
+
+    They begin above the lowest half percent of the rows, so that a single value far below all others does not use up the
+    limits.
     """
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1
@@ -134,17 +144,17 @@ def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[floa
 
 
 def _divisors(step: float, whole: bool) -> list[float]:
-    """Return round steps that a step is a multiple of."""
+    """Return `step` divided by 1, 2, 5 and 10, as far as the results are round."""
     parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
     return [part for part in parts if round_step(part, whole) == part] or [step]
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Return the fixed limits, and the other limits that leave no bin nearly empty."""
+    """Return the fixed limits, and those of the other limits that leave at least 1% of the rows in each bin."""
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
-        at = trial.index(limit)  # only the two bins beside the new limit get smaller
+        at = trial.index(limit)  # only the two bins at the new limit become smaller
         beside = _shares(values, counts, trial)[at : at + 2]
         if min(beside) >= LEAST_SHARE:
             chosen = trial
@@ -152,7 +162,7 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """Return the two limits whose smallest group is largest; the only limit where there is one."""
+    """Return the two limits that make the smallest of three groups as large as possible; with one limit, that limit."""
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
 
@@ -164,7 +174,10 @@ def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> 
 
 
 def round_step(width: float, whole: bool) -> float:
-    """Return 1, 2, 5 or 10 times a power of ten, near a width; at least 1 for whole numbers."""
+    """Return the number nearest to a width, on a logarithmic scale, that is 1, 2 or 5 times a power of ten.
+
+    The result is at least 1 for whole numbers, and 1 if the width is not positive.
+    """
     if not width > 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(width))
@@ -173,16 +186,20 @@ def round_step(width: float, whole: bool) -> float:
 
 
 def _plain(value: float) -> float:
-    """Return a limit without the rounding errors of its multiplication."""
+    """Return a number rounded to 12 significant digits, which removes the rounding errors of a multiplication."""
     return float(f"{value:.12g}")
 
 
 Ends = tuple[float | None, float | None]
-"""The lowest and the highest number of a column, both included; None where that end stays open."""
+"""The lowest and the highest number of a column, included; None for an end that is open."""
 
 
 def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)) -> list[str]:
-    """Return the bins between limits as they are written in a configuration, runs of single whole numbers as "18..44".
+    """Return the bins between limits as a configuration writes them. Runs of single whole numbers are written as "18..44".
+
+    Raises
+    ------
+    ValueError : when there is no limit.
 
     Examples
     --------
@@ -209,40 +226,41 @@ def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)
 
 
 def _shown(value: float) -> str:
-    """Return a number without an exponent."""
+    """Return a number as text without an exponent."""
     text = f"{value:.12f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
 
-# How criteria are to take a column: what stands for each bin, the grid of own values, ranges of means and lines.
+# Settings for criteria with the numbers of a column: representative values, the grid of own values, and ranges for means and
+# lines.
 
 Range = tuple[float, float]
 
 _TENTH = 10
-"""Numbers are rounded to a power of ten that is at most the standard deviation in the bin over this."""
+"""Representative values are rounded to a power of ten that is at most a tenth of the standard deviation within the bin."""
 _NOTHING = 1000
-"""Clipping, or the grid, may move rows by the standard deviation of the column over this, on average: a group of a tenth of the
-rows by a hundredth of it at most."""
+"""Clipping, or the grid, may change values by at most a thousandth of the column's standard deviation on average. The mean of a
+tenth of the rows then changes by at most a hundredth of it."""
 _TAILS = (0.001, 0.0003, 0.0001)
-"""Shares of the rows on either side that the range of a mean may clip."""
+"""The shares of the rows, at each end, that the range of a mean may clip."""
 _EXTREME, _FAR_NUMBERS = 0.001, 0.01
-"""Share of the rows on either side that count as the ends of the range of a line; and where these lie far out."""
+"""The shares of the rows, at each end, that the range of a regression line clips: usually, and if extremes lie far out."""
 _FINER = (1, 2, 5, 10, 20)
-"""By how much the grid of a column may be finer than the one that it has by itself."""
+"""Factors by which the grid of a column may be finer than the default grid."""
 _SELDOM, _MOVED = 1000, 0.05
-"""Of so many rows at most one has a far value; by what part of the standard deviation it moves the mean, at least."""
+"""A far value occurs in at most one of 1,000 rows, and changes the mean by more than 5% of a standard deviation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberFacts:
-    """How criteria that use a column's numbers should treat it.
+    """Settings for criteria that use the numbers of a column.
 
     Attributes
     ----------
-    numbers : what stands for a bin, by its label, where it is another number than the bin has by itself.
-    step : of the grid that own values are counted on; None for the one that the bounds imply.
-    mean_range, line_range : what values are clipped to for a mean, and for a line.
-    spread : the standard deviation of the values within `mean_range`.
+    numbers : representative value of each bin, by label, if it differs from the default of the bin.
+    step : step of the grid on which own values are counted; None for the default grid of the bounds.
+    mean_range, line_range : ranges to which values are clipped for a mean, and for a regression line.
+    spread : standard deviation of the values clipped to `mean_range`.
     """
 
     numbers: Mapping[str, float]
@@ -255,13 +273,15 @@ class NumberFacts:
 def number_facts(
     values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
 ) -> NumberFacts:
-    """Compute the facts from the public rows.
+    """Return the settings for criteria with the numbers of a column, computed from its public rows.
 
     Parameters
     ----------
-    values, counts : (n_values,) different values, increasing, and how many public rows have each.
-    bins : of every alternative, the coarsest first.
-    weight : whether the numbers must be above 0.
+    values, counts : (n_values,) different values in increasing order, and the number of public rows with each.
+    bins : bins of each alternative, the coarsest alternative first.
+    bounds : smallest and largest number.
+    whole : whether the numbers are whole numbers.
+    weight : whether the column is a design weight, whose representative values must be above 0.
     """
     numbers: dict[str, float] = {}
     for intervals in bins:
@@ -277,9 +297,9 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """Return the question about a value that at most one row in 1,000 has and that moves the mean by much; empty without one.
+    """Return a question about a rare smallest or largest value that changes the mean strongly; empty if there is none.
 
-    The mean of the last bin and the bounds are drafted from it, so that one wrong public row makes all means wrong.
+    Such a value determines a bound and the representative value of a bin, so one wrong public row would make means wrong.
     """
     for end in (0, -1):
         rest, rows = np.delete(values, end), np.delete(counts, end)
@@ -290,8 +310,8 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
         if abs(mean - without) > _MOVED * spread > 0:
             rows_there = so_many(int(counts[end]), "row")
             return (
-                f"is {values[end]:.12g} an error ({rows_there} of the public file)? With it the mean is {mean:.4g}, without "
-                f"it {without:.4g}. If so, correct the public file and draft again"
+                f"is {values[end]:.12g} an error ({rows_there} of the public file)? The mean is {mean:.4g} with this value and "
+                f"{without:.4g} without it. If it is an error, correct the public file and draft again"
             )
     return ""
 
@@ -299,8 +319,10 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
-    """Return the mean of the rows of each bin, rounded. Where the mean is as near to the middle as rounding may leave it,
-    or no row is in the bin, return the middle; for an open bin, the middle between its edge and the bound.
+    """Return the representative values of the bins, by label, where they differ from the default of a bin.
+
+    The representative value is the rounded mean of the rows in the bin. It is the middle of the bin, within the bounds, if the
+    bin has no rows or if the mean is within the rounding of the middle.
     """
     numbers = {}
     for interval in bins:
@@ -318,14 +340,15 @@ def bin_numbers(
 
 
 def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
-    """Return mean and standard deviation."""
+    """Return the mean and the standard deviation of values with these frequencies."""
     mean = float(np.average(values, weights=counts))
     return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=counts)))
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
-    """Return a finer grid where the grid of the bounds would move the means in the bins: most amounts of money are near 0,
-    and halves of a step round up.
+    """Return the step of a finer grid if the default grid would change the means in the bins; otherwise None.
+
+    This happens with amounts of money, most of which are near 0, and because halves of a step are rounded up.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
@@ -341,7 +364,10 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the bounds, or a narrower range where clipping to it changes almost nothing: noise grows with the width."""
+    """Return a narrower range than the bounds if clipping to it changes almost nothing; otherwise the bounds.
+
+    The noise of a mean is proportional to the width of the range.
+    """
     spread = _moments(values, counts)[1]
     for share in _TAILS:
         low, high = _quantiles(values, counts, bounds, share)
@@ -351,17 +377,16 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the range of all but the extremes, whose leverage the noise has to hide; of money and the like, where few rows lie
-    far out, more.
+    """Return the range of all values except the extremes, because noise must hide the leverage of extreme values.
+
+    If few rows lie far out, as with money, 1% of the rows at each end are extremes, otherwise 0.1%.
     """
     wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR_NUMBERS))
     return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
-    """Return the range that all but a share of the rows on either side are in, rounded outward to a twentieth of the width
-    or less.
-    """
+    """Return the range of all rows except a share at each end, rounded outward to at most a twentieth of its width."""
     cumulated = np.cumsum(counts)
     rows = int(cumulated[-1])
     first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))

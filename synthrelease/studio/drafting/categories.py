@@ -1,7 +1,8 @@
-"""Columns of codes and categories: each by itself, the frequent ones, or what the first characters of a code say.
+"""Draft columns of codes and categories: each category by itself, the frequent ones, or groups by the first characters of a
+code.
 
-Categories that have an order, as ranges of numbers and steps of a scale have, are told by their words; of these neighbours are
-joined, and never the rare ones with each other.
+Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. If such categories are rare,
+neighbours are merged, rather than all rare categories into one group.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from synthrelease.studio.drafting.column_draft import NUMBER, Answers, CodeDraft
 from synthrelease.studio.drafting.words import WORDS
 
 MAX_CATEGORIES = 40
-"""Categories that are released each by itself; of more, the frequent ones, and the others together."""
+"""Up to 40 categories each have a bin of their own. Of more categories, only the frequent ones have."""
 MAX_WELL_FILLED, WELL_FILLED = 100, 100
-"""Categories that are released each by itself where at least half of them have so many rows."""
+"""Up to 100 categories each have a bin of their own if at least half of them have 100 rows or more."""
 COMMON = 0.0025
-"""Share of the rows from which on a category stays by itself where there are too many of them."""
+"""If there are too many categories, those with at least this share of the rows are frequent."""
 MOST_TOGETHER = 0.2
-"""Share of the rows of which no more than "all others" is told; above, the first characters of structured codes tell more."""
+"""If more than this share of the rows would be in the bin "all others", structured codes are grouped by their first
+characters."""
 MAX_BEGINNINGS = 100
 _LONGEST = 200
-"""Characters of a code, at most, as a codelist has them."""
+"""The largest number of characters of a code in a codelist."""
 _WITH_POINT = re.compile(r"\d+(\.0+)?", re.ASCII)
 _DECIMAL = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)
@@ -37,15 +39,15 @@ _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 
 
 def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnDraft | None:
-    """Draft codes of a classification by their first characters, where these make at most 100 groups.
+    """Return the draft of a classification's codes by their first characters, or None.
 
-    Such are the chapters of diagnoses (I21.4: I), groups of occupations (2310: 23), the counties of municipalities. Codes that
-    the public file does not have lie in one of the groups, too.
+    The first characters are, for example, the chapter of a diagnosis (I21.4: I), the group of an occupation (2310: 23) or the
+    county of a municipality. Codes that are not in the public file mostly fall into one of the groups, too.
 
     Returns
     -------
-    None for few codes, codes that the codebook names, texts that are built in no such way, and where the frequent codes
-    tell more.
+    draft : the draft of the column; None for up to 40 codes, codes with labels in the codebook, texts without common first
+        characters or with more than 100 of them, and columns in which frequent codes have more than 80% of the rows.
     """
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
@@ -56,17 +58,18 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
     groups = _sums(texts, lambda text: text[:characters])
     first = "first character" if characters == 1 else f"first {characters} characters"
     n_frequent = len(_frequent(texts))
-    have = "the most frequent has" if n_frequent == 1 else f"the {n_frequent} most frequent have"
-    frequent = f"{have} {share:.0%} of its rows" if n_frequent else "none is frequent"
-    remark = f"the {first} of {len(texts)} codes, of which {frequent}"
+    have = "the most frequent code has" if n_frequent == 1 else f"the {n_frequent} most frequent codes have"
+    frequent = f"{have} {share:.0%} of the rows" if n_frequent else "no code is frequent"
+    remark = f"the {first} of {len(texts)} codes; {frequent}"
     grouped = replace(answers, texts=groups, entry=replace(answers.entry, labels={}) if answers.named_by else answers.entry)
     return replace(draft_codes(grouped, used_names, remark, apart=True), kind="code", characters=characters)
 
 
 def _beginning(texts: Collection[str]) -> int:
-    """Return how many first characters show what a code is about; 0 where they do not, or make more than 100 groups.
+    """Return the number of first characters that give the group of a code; 0 if there are no groups, or more than 100.
 
-    The letters before digits, the digits before a point, or the first two of at least four digits (more where all begin so).
+    The first characters are the letters before digits, the digits before a point, or the first two of at least four digits. If
+    all codes have the same first two digits, more digits are used.
     """
     for pattern in (_LETTERS_FIRST, _DOTTED):
         if beginnings := [match[1] for text in texts if (match := pattern.fullmatch(text))]:
@@ -74,14 +77,14 @@ def _beginning(texts: Collection[str]) -> int:
             return len(beginnings[0]) if same and 1 < len(set(beginnings)) <= MAX_BEGINNINGS else 0
     lengths = {len(text) for text in texts}
     if not all(map(str.isdigit, texts)) or len(lengths) > 1 or min(lengths) < 4:
-        return 0  # of numbers that lost their leading zeros the first digits say nothing
+        return 0  # numbers of different lengths may have lost leading zeros, so their first digits have no meaning
     groups = {k: len({text[:k] for text in texts}) for k in range(2, min(lengths))}
     first = next((k for k, n in groups.items() if n > 1), 0)
     return first if first and groups[first] <= MAX_BEGINNINGS else 0
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Return how often each name occurs that texts are given."""
+    """Return the total frequency of the texts with each name, where `name` maps a text to its name."""
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -89,28 +92,31 @@ def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
 
 
 def are_too_many(texts: Mapping[str, int]) -> bool:
-    """Return whether categories are too many to stand by themselves."""
+    """Return whether there are too many categories for a bin each: more than 40, or more than 100 if most have 100 rows."""
     well_filled = len(texts) <= MAX_WELL_FILLED and statistics.median(texts.values()) >= WELL_FILLED
     return len(texts) > MAX_CATEGORIES and not well_filled
 
 
 def share_of_frequent(texts: Mapping[str, int]) -> float:
-    """Return the share of the rows that have one of the codes that would stay by themselves."""
+    """Return the share of the rows with a frequent code."""
     return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:
-    """Return the codes that stay categories of their own where there are too many."""
+    """Return the frequent codes: up to 39, each with at least 0.25% of the rows, the most frequent first."""
     rows = sum(texts.values())
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]
 
 
 def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, apart: bool = False) -> ColumnDraft:
-    """Draft a column whose texts are codes or categories, with the labels that the codebook gives them.
+    """Return the draft of a column of codes or categories, with the labels of the codebook.
 
     Parameters
     ----------
-    apart : whether each stays apart, however many there are.
+    answers : the column.
+    used_names : names that other columns of the draft have.
+    remark : a remark for the steward, to which further remarks are added.
+    apart : whether each code has a bin of its own, however many there are.
     """
     as_in_file = answers
     answers, spellings = _in_one_spelling(answers)
@@ -132,18 +138,18 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
     rows_of = {text: code.rows for text, code in codes.items()}
     common: tuple[str, ...] = ()
     if by_words:
-        remark += "; in the order of their words, so that neighbours may be joined"
+        remark += "; in the order of their meaning, so that neighbours may be merged"
     elif not apart and are_too_many(rows_of):
         frequent = set(_frequent(rows_of))
         common = tuple(text for text in order if text in frequent)
-        at_least = f"each with at least {COMMON:.2%} of its rows"
+        at_least = f"each with at least {COMMON:.2%} of the rows"
         remark += f"; the {len(common)} most frequent, {at_least}, and all others together"
     elif unlisted and order and not apart:
         common = tuple(order)
-        remark += f"; {_unlisted_in_words(unlisted)} ({so_many(sum(unlisted.values()), 'row')}) as all others"
+        remark += f"; {_unlisted_in_words(unlisted)} ({so_many(sum(unlisted.values()), 'row')}) count among all others"
     rare = [code.label for code in codes.values() if code.rows < 0.01 * answers.rows]
     if rare and not common:
-        remark += f"; below 1% of its rows: {', '.join(rare)}"
+        remark += f"; below 1% of the rows: {', '.join(rare)}"
     as_numbers = all(map(NUMBER.fullmatch, answers.texts)) and not any(spellings.values())
     drafted = ColumnDraft.of(
         answers,
@@ -159,10 +165,10 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
 
 def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Return a column of ordered categories in groups of neighbours that have so large a share of its rows each.
+    """Return a column of ordered categories with neighbours merged into groups of at least `least_share` of its rows each.
 
-    Neighbours are joined from the first category on; what is left of the last ones joins the last group. Categories that stay
-    by themselves keep their names.
+    Neighbours are merged from the first category on. Remaining categories at the end are added to the last group. A group of
+    one category keeps the category's label.
     """
     total = sum(code.rows for code in column.codes.values())
     groups, group, rows = list[list[str]](), list[str](), 0
@@ -182,9 +188,9 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
 
 
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Return a column of categories within larger ones, with the rare ones of each larger category together.
+    """Return a column of categories that lie within larger categories, with the rare ones of each larger category merged.
 
-    A larger category of which all codes are rare becomes one category.
+    A larger category with less than `least_share` of the rows becomes one category.
     """
     least = least_share * sum(code.rows for code in column.codes.values())
     rows_of, groups = Counter[str](), dict[str, list[str]]()
@@ -199,7 +205,7 @@ def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
 
 
 def _in_groups(column: ColumnDraft, groups: Mapping[str, Sequence[str]]) -> ColumnDraft:
-    """Return the column in these groups; unchanged where each is one category, or there is one group alone."""
+    """Return the column with these groups; unchanged if each group has one category or there is only one group."""
     if not 2 <= len(groups) < len(column.codes):
         return column
     return replace(column, groups={label: tuple(texts) for label, texts in groups.items()})
@@ -210,17 +216,18 @@ _ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 
 
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """Merge the texts that are one answer in several spellings; return the other spellings of each remaining text.
+    """Return the answers with different spellings of the same answer merged, and the other spellings of each remaining text.
 
-    Texts are one answer when they differ by capitals, spaces, hidden characters or how an accent is stored ("Ja", "JA "), when
-    a column holds nothing but words for yes and no ("TRUE", "yes", "1"), and when a code lost its leading zeros ("7", "0007").
-    The most frequent spelling stays; 1.0 is 1. Codes of a codebook stay unchanged, and so do columns with many different texts.
+    Texts are the same answer if they differ only in capitals, spaces, hidden characters or the encoding of accents ("Ja", "JA
+    "), if the column holds only words for yes and no ("TRUE", "yes", "1"), and if a code has lost its leading zeros ("7",
+    "0007"). 1.0 and 1 are the same. The most frequent spelling is kept. Codes with labels in the codebook and columns with more
+    than 40 texts are not merged.
     """
     texts, labels = answers.texts, answers.entry.labels
     whole = all(map(_WITH_POINT.fullmatch, texts)) and not any(map(_ZERO_FIRST.fullmatch, texts))
     if whole and not texts.keys() & labels.keys():
         return replace(answers, texts=_sums(texts, lambda text: text.partition(".")[0])), {}
-    if all(map(_DECIMAL.fullmatch, texts)) and not labels:  # 12 is 12.0, as a release reads it
+    if all(map(_DECIMAL.fullmatch, texts)) and not labels:  # a release reads 12 and 12.0 as the same number
         frequent = {_without_zeros(text): text for text in sorted(texts, key=lambda text: texts[text])}
         texts = _sums(texts, lambda text: frequent[_without_zeros(text)])
         answers = replace(answers, texts=texts)
@@ -234,30 +241,36 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
     if labels or len(groups) == len(texts) or len(texts) > MAX_CATEGORIES:
         return answers, {}
     ways = _sums(texts, _capitals)
-    for group in groups.values():  # the labels of a column are written alike where the file allows it
+    for group in groups.values():  # prefer the spelling that the column uses most, so that its labels look alike
         group.sort(key=lambda text: (not text.isprintable(), len(text) != width if width else -ways[_capitals(text)]))
     merged = {group[0]: sum(texts[text] for text in group) for group in groups.values()}
     return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in groups.values()}
 
 
 def _capitals(text: str) -> str:
-    """Return how a text uses capitals: "lower", "UPPER", "First", or another way."""
+    """Return how a text uses capitals: "lower", "upper", "capitalize", "title" or "mixed"."""
     return next((way for way in ("lower", "upper", "capitalize", "title") if getattr(text, way)() == text), "mixed")
 
 
 def _without_zeros(text: str) -> str:
-    """Return a number without needless zeros at the end of its fraction."""
+    """Return a number as text without trailing zeros of its fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _code_width(texts: Collection[str]) -> int:
-    """Return how many digits all codes have that start with 0 where shorter ones have lost their zeros; 0 elsewhere."""
+    """Return the number of digits of codes that start with 0, if it is the largest of all codes; otherwise 0.
+
+    Shorter codes of the column have then lost their leading zeros.
+    """
     padded, lengths = {len(text) for text in texts if _ZERO_FIRST.fullmatch(text)}, {len(text) for text in texts}
     return max(padded) if len(padded) == 1 and all(map(str.isdigit, texts)) and max(lengths) in padded else 0
 
 
 def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the question about spellings that mean the same only if the steward says so; empty where there are none."""
+    """Return the question about codes without leading zeros or about words for yes and no; empty if there are none.
+
+    Only the steward knows whether such spellings mean the same.
+    """
     width = _code_width(answers.texts)
     lost = [text for text in answers.texts if len(text) < width]
     if lost and not spellings:
@@ -270,12 +283,12 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
     if not merged or not (lost or {bare(text).casefold() for text in merged[0]} <= _YES | _NO):
         return ""
     examples = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
-    change = f"Apart, the column would have {len(answers.texts)} categories and not {len(spellings)}"
-    return f"are these one answer each: {examples}? {change}. If they differ, list them apart under categories"
+    change = f"Counted separately, there would be {len(answers.texts)} categories instead of {len(spellings)}"
+    return f"do these spellings mean the same: {examples}? {change}. If they differ, list them separately under categories"
 
 
 def _unlisted_in_words(texts: Collection[str]) -> str:
-    """Say which texts no list can hold, and why."""
+    """Return a phrase about texts that a codelist cannot hold, with the reasons."""
     unprintable = [ascii(text) for text in texts if len(text) <= _LONGEST]
     examples = ", ".join(unprintable[:3]) + (f" and {len(unprintable) - 3} more" if len(unprintable) > 3 else "")
     long = len(texts) - len(unprintable)
@@ -285,7 +298,10 @@ def _unlisted_in_words(texts: Collection[str]) -> str:
 
 
 def _spellings_in_words(spellings: Mapping[str, tuple[str, ...]]) -> str:
-    """Say which texts count as one category, for a remark; texts that look the same are shown with their codes."""
+    """Return the part of a remark that lists spellings counted as one category; empty if there are none.
+
+    Spellings that look the same are shown with escaped characters.
+    """
     groups = [(first, *rest) for first, rest in spellings.items() if rest]
     examples = [" = ".join(map(ascii if alike(group) else repr, group)) for group in groups[:3]]
     further = f", and {len(groups) - 3} more" if len(groups) > 3 else ""
@@ -297,7 +313,7 @@ def _in_order(text: str) -> tuple[int, float, str]:
     return (0, float(text), text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else (1, 0.0, text)
 
 
-# The order of categories that are texts: ranges of numbers, steps of a scale, months and weekdays.
+# The order of categories with words: ranges of numbers, steps of a scale, months and weekdays.
 
 _BELOW, _ABOVE = (
     re.compile(rf"(?:^|(?<=[\s$€£]))({'|'.join(WORDS['ranges'][side])})(?=$|[\s$€£])") for side in ("below", "above")
@@ -322,7 +338,7 @@ _STRESS = {word: stress["far"] for stress in WORDS["scales"]["stress"] for word 
 
 
 def in_their_order(texts: Collection[str]) -> list[str] | None:
-    """Return categories in the order that their words say, the least first; None where they say none.
+    """Return categories in the order of their meaning, the lowest first; None if their words have no order.
 
     Examples
     --------
@@ -348,7 +364,7 @@ Ranks = Mapping[str, float] | Mapping[str, tuple[float, float]]
 
 
 def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
-    """Return the lowest and highest number of each range; None unless all are ranges, of one unit, that do not overlap."""
+    """Return the lowest and the highest number of each range; None unless all texts are ranges of one unit without overlap."""
     ranges, units, n_wide = dict[str, tuple[float, float]](), set[frozenset[str]](), 0
     for text, word in words.items():
         if bracketed := _BRACKETS.fullmatch(word):
@@ -372,13 +388,13 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> Ranks | None:
-    """Return the rank of each text in the first list that contains all of them."""
+    """Return the rank of each text in the first list that contains all texts; None if no list does."""
     ranks = next((ranks for ranks in lists if all(word in ranks for word in words.values())), None)
     return ranks and {text: ranks[word] for text, word in words.items()}
 
 
 def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
-    """Return the number of each grade or stage."""
+    """Return the number of each text such as "grade 2" or "stage III"; None if a text is of another form."""
     parts = {text: word.rpartition(" ") for text, word in words.items()}
     digits = {text: _ROMAN.get(digit, digit) for text, (_, _, digit) in parts.items()}
     if not all(_NUMBERED.fullmatch(noun) and digits[text].isdigit() for text, (noun, _, _) in parts.items()):
@@ -387,7 +403,10 @@ def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_poles(words: Mapping[str, str]) -> Ranks | None:
-    """Return how far each text is from the middle of a scale between two poles, such as very low and very high."""
+    """Return the position of each text on a scale between two poles, such as "very low" and "very high"; None if not on one.
+
+    The middle of the scale is 0.
+    """
     for low, high in _POLES:
         ranks = dict[str, float]()
         for text, word in words.items():

@@ -1,4 +1,8 @@
-"""A drafted column, what its texts answer, which columns are chosen, and which are left out as keys or as said twice."""
+"""Define a drafted column, recognise missing answers, and leave out keys, duplicate columns and columns beyond the limit.
+
+`ColumnDraft` is a drafted column, `LeftOut` a column that is left out with the reason, and `Answers` the texts of a column
+without missing answers.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.studio.drafting.bins import NumberBins, NumberFacts
 from synthrelease.studio.drafting.words import PARTS, WORDS, unaccented
 
-# Which texts of a column stand for no answer: what a codebook says, and what registers use by custom.
+# Texts that stand for a missing answer, by the codebook or by the conventions of registers.
 
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
@@ -35,23 +39,24 @@ _NO_DATE = re.compile(
 )
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,}|214748364[78])(\.0*)?")
 _FAR = 5
-"""How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
+"""A 99 or 999 is missing if it is more than 5 times the largest other number of the column."""
 _FEW_WORDS = 3
 _FEW_NUMBERS = 10
 _GAP, _MANY_MISSING = 2, 20
-"""How many times the range of at least 20 other numbers lies between them and a 777, 888 or 999."""
+"""A 777, 888 or 999 is missing if it exceeds at least 20 other numbers by more than twice their range."""
 
 
 def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return the texts of a column that stand for no answer, in the order of the file's texts.
+    """Return the texts of a column that stand for a missing answer, in the order of `texts`.
 
-    Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
-    nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook says what they
-    mean; -1 and the like below a quantity that is never negative.
+    These are the texts that the codebook declares as missing; words such as "?" and "unknown"; "N" or "U" among numbers; dates
+    such as 9999-99-99; codes such as 97, 98, 99, 999, -9, 777 or 888 that are far from all other numbers of the column, unless
+    the codebook labels them; and negative codes such as -1 in a quantity that is never negative otherwise.
 
     Parameters
     ----------
     texts : how often each text occurs, without surrounding blanks.
+    entry : information of the codebook about the column.
     """
     unnamed = [text for text in texts if text not in entry.missing and text not in entry.labels]
     n_numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
@@ -63,10 +68,12 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
 
 
 def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return up to three codes from -1 to -9 apart from at least ten other numbers that are never negative, such as "never".
+    """Return the negative codes, such as -1 for "never", of a column whose other numbers are at least ten and not negative.
 
-    They are no tail of the other numbers: the codebook names them, -1 is not among them, or it is alone or more frequent than 0
-    and 1. A column whose other numbers have names, too, holds codes, of which these may be some.
+    There are at most three such codes, all from -1 to -9. To exclude the lower tail of a quantity, one of the following must
+    hold: the codebook labels all of them, -1 is not among them, there is only one of them beside at least 20 other numbers, or
+    each is more frequent than 0 and 1. The result is empty if the codebook labels most numbers, because the column then holds
+    codes.
     """
     below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
     if not 1 <= len(below) <= 2 * _FEW_WORDS:
@@ -86,7 +93,9 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
 
 
 def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> frozenset[str]:
-    """Return at most three words without a digit in a column of many numbers; "<5" and "100+" say something."""
+    """Return up to three rare words without digits in a column of at least 20 numbers. Texts such as "<5" and "100+" are
+    answers.
+    """
     words = frozenset(text for text in unnamed if not NUMBER.fullmatch(text))
     plain = len(words) <= _FEW_WORDS and all(re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in words)
     rare = sum(texts[text] for text in words) < sum(texts.values()) / 4
@@ -94,9 +103,9 @@ def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> fr
 
 
 def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
-    """Return 97, 98 and 99 where each is far more frequent than every number from 80 to 96.
+    """Return 97, 98 and 99 if each of them is much more frequent than every number from 80 to 96.
 
-    Of ages or hours the last ones are the rarest; a code that stands for no answer is not.
+    The largest ages or hours are the rarest, but a code for a missing answer is not rare.
     """
     last = frozenset(text for text, value in values.items() if value in (97, 98, 99))
     rows_before = max((texts[text] for text, value in values.items() if 80 <= value < 97), default=0)
@@ -105,7 +114,7 @@ def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[
 
 
 def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:
-    """Return codes of nines with a wide gap to the other numbers of the column."""
+    """Return codes such as 99 or 999 that are far from the other numbers of the column."""
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
     suspects = {text for text in unnamed if text in values and _NINES.fullmatch(text) and texts[text] > 1}
     values_of_others = [value for text, value in values.items() if text not in suspects]
@@ -125,14 +134,21 @@ def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence
 
 
 KEEP_MISSING = 20
-"""Rows without an answer up to which they may be left out."""
+"""The largest number of rows without an answer that are excluded. With more, missing values have a bin."""
 _AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
 _RESERVED = {"and", "or", "not", "in"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodeDraft:
-    """A code or category: its meaning in the release, its frequency in the public file, and its other spellings."""
+    """A code or category of a drafted column.
+
+    Attributes
+    ----------
+    label : its label in the release.
+    rows : number of public rows with it.
+    spellings : other spellings of its text in the file.
+    """
 
     label: str
     rows: int
@@ -141,34 +157,34 @@ class CodeDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnDraft:
-    """One drafted column.
+    """The draft of one column.
 
     Attributes
     ----------
-    name, source : in the release, and in the file.
+    name, source : name of the column in the release, and name of its column in the file.
     kind : "integer", "real", "code" or "category".
-    remark : for the steward.
-    description : what a codebook says.
-    part, minus, format, minus_format : of a date: the part that is used, the column that is subtracted, how it is written, and
-        how the subtracted one is where that differs.
-    bins, facts : of a column of numbers.
-    codes : text of the file -> what it becomes, of a code or category.
-    ordered : whether its categories stand in an order, so that neighbours may be joined.
-    within : for each of its categories a larger one that another column tells, as the sector of an industry; empty where none
-        does.
-    groups : neighbouring categories, or those of one larger category, that are released together: label -> their texts; empty
-        where each is by itself.
-    characters : how many of the first characters of a text are its code; None for all of them.
-    common : codes that stay apart where all others are grouped together, those too that the public file has not; empty where
-        none are.
-    levels : of areas, for every larger kind of area that the codelist tells, by its column: code -> label.
-    missing_values : texts of this column that stand for no answer, beside those of every column.
-    missing_label : what the bin of missing values is called.
-    missing_rows : how many rows of the public file have no answer here.
-    missing_bin : whether missing values are a bin although they are few, since rows with gaps in other columns add up.
-    weight : whether it is a design weight.
-    doubt : what the steward is asked about it; empty where it is plain.
-    kind_doubt : of that, whether it holds numbers or codes, before it is known how much is asked of all columns.
+    remark : a remark for the steward.
+    description : description from the codebook.
+    part, minus, format, minus_format : for a date, the part that is used, the column of the date that is subtracted, the
+        format, and the format of the subtracted date if it differs.
+    bins, facts : bins of a column of numbers, and settings for criteria with its numbers; None for other columns.
+    codes : for each text of a column of codes or categories, its label and frequency.
+    ordered : whether the categories have an order, so that neighbours may be merged.
+    within : for each category, the larger category in which it lies by another column, as an industry in a sector; otherwise
+        empty.
+    groups : label of each released group of categories, with the texts of its categories; empty if each category has its own
+        bin.
+    characters : number of leading characters of a text that form its code; None if the whole text is the code.
+    common : codes with a bin of their own, if all other codes, including codes that the public file lacks, share a bin;
+        otherwise empty.
+    levels : for the smallest areas, the label of each code's larger area, for every level of larger areas.
+    missing_values : texts that stand for a missing answer in this column, in addition to those of every column.
+    missing_label : label of the bin of missing values.
+    missing_rows : number of public rows without an answer in this column.
+    missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
+    weight : whether the column is a design weight.
+    doubt : question to the steward; empty if there is none.
+    kind_doubt : question whether the column holds numbers or codes. It is kept apart until the number of questions is limited.
     """
 
     name: str
@@ -199,7 +215,7 @@ class ColumnDraft:
 
     @classmethod
     def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
-        """Return a draft with the description of the column and its missing values that the file gives."""
+        """Return a draft with the description and the missing values of the column, and with these further settings."""
         return cls(
             source=answers.source,
             description=answers.entry.description,
@@ -211,62 +227,66 @@ class ColumnDraft:
 
     @property
     def of_date(self) -> bool:
+        """Whether the column is computed from a date."""
         return self.part is not None or self.minus is not None
 
     def asking(self, *questions: str) -> ColumnDraft:
-        """Return the column with further questions for the steward."""
+        """Return the column with further questions to the steward; empty questions are ignored."""
         return replace(self, doubt="; ".join(filter(None, [self.doubt, *questions])))
 
     @property
     def is_whole(self) -> bool:
+        """Whether the column holds whole numbers."""
         return self.kind == "integer"
 
     @property
     def texts_of_bins(self) -> list[str]:
-        """The bins of a column of numbers as a configuration has them."""
+        """The coarse bins of a column of numbers, as a configuration writes them; empty for other columns."""
         return self.bins.texts(whole=self.is_whole, weight=self.weight)["coarse"] if self.bins else []
 
     @property
     def numbers_of_bins(self) -> dict[str, float]:
-        """The numbers that stand for these bins, by their labels."""
+        """The representative value of each coarse bin that differs from its default, by the label of the bin."""
         labels = {interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)}
         return {label: value for label, value in self.facts.numbers.items() if label in labels} if self.facts else {}
 
     @property
     def derived(self) -> bool:
-        """Return whether the column is more than a grouping of the values of the column in the file."""
+        """Whether the column is computed from a date or from the first characters of a code."""
         return self.of_date or self.characters is not None
 
     @property
     def n_bins(self) -> int:
-        """Return the number of released values, without the missing one."""
+        """The number of released bins, without the bin of missing values."""
         if self.bins:
             return len(self.bins.coarse) + 1
         return len(self.common) + 1 if self.common else len(self.groups or self.codes)
 
     @property
     def alternative(self) -> str:
-        """Return the name of the released bins."""
+        """The name of the alternative that is released."""
         if self.bins or self.groups:
             return "coarse"
         return "common" if self.common else "codes" if self.kind == "code" else "categories"
 
     @property
     def keeps_missing(self) -> bool:
-        """Whether missing values are a bin: where there are more than a few, dropping their rows would bias the others."""
-        return self.missing_bin or (self.missing_rows > KEEP_MISSING and not self.weight)  # nobody stands for no one
+        """Whether missing values have a bin. Excluding more than a few rows with missing values would bias other columns."""
+        return self.missing_bin or (self.missing_rows > KEEP_MISSING and not self.weight)  # a row needs a weight
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A column that is not drafted, and why.
+    """A column that is left out of a draft, with the reason.
 
     Attributes
     ----------
-    rows_of_one, mean_rows : of a key whose values come again, the most rows of the public file that have the same one, and the
-        mean; 0 for all others.
-    heavy : of such a key the value that far more rows have than any other, in words; empty where there is none.
-    design : what it looks like in the design of a sample, as [design] calls it; empty for all others.
+    source : name of the column in the file.
+    because : the reason, as a clause.
+    rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value; otherwise
+        0.
+    heavy : for such a key, a phrase about a value that occurs in far more rows than any other; empty if there is none.
+    design : "clusters" or "strata" if the column looks like such a part of a sample's design; otherwise empty.
     """
 
     source: str
@@ -279,16 +299,19 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """The texts of one column, without those that stand for no answer.
+    """The texts of one column of the public file, without missing answers.
 
     Attributes
     ----------
-    texts : how often each occurs.
-    missing_values : texts that stand for no answer in this column.
-    missing_rows : rows without an answer.
-    below_zero : of `missing_values` the negative codes of a quantity that is never negative, which nobody named.
-    shared : whether another column that is no key has many of these texts, as a second diagnosis shares those of the first.
-    named_by : the column of the file that gave the labels; empty where a codebook did, or nothing.
+    source : name of the column in the file.
+    texts : how often each text occurs.
+    missing_values : texts that stand for a missing answer in this column.
+    missing_rows : number of rows without an answer.
+    entry : information of the codebook about the column.
+    below_zero : those of `missing_values` that are negative codes without a label, in a quantity that is otherwise not
+        negative.
+    shared : whether another column that is no key has many of these texts, as a second diagnosis does.
+    named_by : column of the file from which the labels come; empty if they come from the codebook or do not exist.
     """
 
     source: str
@@ -302,7 +325,13 @@ class Answers:
 
     @classmethod
     def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: CodebookEntry) -> Answers:
-        """Separate answers from non-answers; `empty` rows have none to begin with."""
+        """Return the answers of a column, with missing answers recognised.
+
+        Parameters
+        ----------
+        texts : how often each text occurs.
+        empty : number of rows without a text.
+        """
         below_zero = tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels)
         whole = cls(source=source, texts=texts, missing_values=(), missing_rows=empty, entry=entry, below_zero=below_zero)
         unseen = tuple(code for code in entry.labels if code in entry.missing and code not in texts)
@@ -310,7 +339,7 @@ class Answers:
         return replace(answers, missing_values=(*answers.missing_values, *unseen))
 
     def without(self, missing: Collection[str]) -> Answers:
-        """Return the answers without some texts, which stand for no answer."""
+        """Return the answers with further texts counted as missing."""
         return replace(
             self,
             texts={text: times for text, times in self.texts.items() if text not in missing},
@@ -320,25 +349,28 @@ class Answers:
 
     @property
     def rows(self) -> int:
+        """The number of rows with an answer."""
         return sum(self.texts.values())
 
     @cached_property
     def are_numbers(self) -> bool:
+        """Whether all texts are numbers; false without texts."""
         return bool(self.texts) and all(map(NUMBER.fullmatch, self.texts))
 
     @cached_property
     def are_whole(self) -> bool:
+        """Whether all texts are whole numbers; false without texts."""
         return bool(self.texts) and all(map(WHOLE.fullmatch, self.texts))
 
     @cached_property
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_values,) the different numbers, increasing, and how many rows have each: "1" and "1.0" are one."""
+        """Two arrays (n_values,): the different numbers in increasing order, and the number of rows with each."""
         values, of_text = np.unique(np.array([*map(float, self.texts)]), return_inverse=True)
         return values, np.bincount(of_text, weights=np.array([*self.texts.values()])).astype(np.int64)
 
     @property
     def label_of_missing(self) -> str:
-        """Return the codebook's label of missing values, where one code stands for all."""
+        """The label of the bin of missing values: the codebook's label if all missing codes share one, otherwise "missing"."""
         labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
         if len(self.below_zero) == len(self.missing_values) == 1:
             return plain_label(f"code {self.below_zero[0]}")
@@ -346,7 +378,7 @@ class Answers:
 
 
 def plain_label(text: str) -> str:
-    """Return one line of at most 200 characters that no spreadsheet would compute."""
+    """Return a label of one line and at most 200 characters that no spreadsheet executes as a formula."""
     label = " ".join(text.split())[:190] or "empty"
     if is_executable(label):
         label = f"code {label}"
@@ -354,62 +386,69 @@ def plain_label(text: str) -> str:
 
 
 def plain_name(source: str, used_names: Collection[str]) -> str:
-    """Return a name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
+    """Return a unique name of ASCII letters, digits and underscores for a column, as rules and TOML keys need it.
+
+    Parameters
+    ----------
+    source : name of the column in the file.
+    used_names : names of other columns, which the result must differ from.
+    """
     name = re.sub(r"\W+", "_", unaccented(source.strip()), flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
         name = f"column_{name}"
     return next(unique for unique in chain([name], (f"{name}_{i}" for i in count(2))) if unique not in used_names)
 
 
-# Which columns of a public file are drafted: those that were asked for, and of very many those with the strongest associations.
+# Selection of the columns that are drafted: the requested columns, and if there are too many, those with the strongest
+# associations.
 
 MOST_COLUMNS = MAX_TABLES
-"""Columns of a draft: a rehearsal of more takes hours. A release can have more."""
+"""The largest number of columns of a draft. A release can have more, but its rehearsal takes hours."""
 LOOKED_AT = 4_000
-"""Rows by which columns are compared: Cramer's V of two columns is then known to about 0.02."""
+"""The number of rows with which columns are compared. Cramer's V of two columns is then known to about 0.02."""
 PARTNERS = 10
 _GROUPS = 8
-"""Of the values of a column, for comparing: the most frequent ones, and the rest."""
+"""For the comparison, a column of texts has a group for each of its 8 most frequent texts and one for all others."""
 
 ORDER = (
-    f"first those with the strongest associations: the mean Cramer's V with the {PARTNERS} columns that a column is tied "
-    "to most, times its share of rows with a value; a design weight before all"
+    f"columns are ranked by the mean Cramer's V with their {PARTNERS} most associated columns, times their share of rows with "
+    "a value; a design weight ranks first"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskedFor:
-    """The columns of the file that a user requests, by their names in it.
+    """The columns of the file that a user requests, by their names in the file.
 
     Attributes
     ----------
-    only : these and no others; None for all.
-    leave_out : all but these.
+    only : the only columns to draft; None for all columns.
+    leave_out : columns that are not drafted.
     """
 
     only: tuple[str, ...] | None = None
     leave_out: tuple[str, ...] = ()
 
     def of(self, names: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
-        """Return the columns to read, in the order of the file, and the others.
+        """Return the names of the columns to read, in the order of the file, and the columns that are left out.
 
         Raises
         ------
-        InputError : when both lists are given, the file has no column of such a name, or none is left.
+        InputError : when both lists are given, the file lacks a named column, or no column remains.
         """
         if self.only is not None and self.leave_out:
-            raise InputError("expected --only or --leave-out, found both. Name the columns to keep, or those to leave out.")
+            raise InputError("expected --only or --leave-out, found both. Name the columns to keep or those to leave out.")
         requested, option = (self.leave_out, "--leave-out") if self.only is None else (self.only, "--only")
         if unknown := [name for name in dict.fromkeys(requested) if name not in names]:
             guesses = "; ".join(f"{name!r}: did you mean {near!r}?" for name in unknown if (near := closest(name, names)))
             raise InputError(
                 f"{option}: expected columns of the file ({listing(names)}), found {listing(unknown)}."
-                f"{guesses and f' {guesses}'} A name that has a comma stands in double quotes."
+                f"{guesses and f' {guesses}'} Put a name with a comma into double quotes."
             )
         stay = [name for name in names if (name in requested) == (self.only is not None)]
         if not stay:
-            raise InputError(f"{option}: expected that some column is left to draft, found none.")
-        because = "it was asked to leave it out" if self.only is None else "it was not asked for"
+            raise InputError(f"{option}: expected at least one column to draft, found none.")
+        because = "it was excluded" if self.only is None else "it was not requested"
         return stay, [LeftOut(source=name, because=f"{because} ({option})") for name in names if name not in stay]
 
 
@@ -419,11 +458,12 @@ ALL = AskedFor()
 def chosen_columns(
     columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int, most: int = MOST_COLUMNS
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Return at most so many drafted columns, in the order of the file, and the others with the reason.
+    """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
 
-    Whoever releases a table wants to keep the associations of its columns: a column that is tied to no other one loses nothing
-    by being released on its own, and one that is nearly always empty ties nothing. So the columns of the file come in this
-    `ORDER`; one that became several (a date: its year and its month) takes as many places.
+    A release should preserve the associations of its columns. So columns with strong associations are preferred: a column
+    without associations can be released on its own, and a column that is nearly always empty has few. The constant `ORDER`
+    states the ranking. A column of the file from which several columns are drafted, such as year and month of a date, counts as
+    several.
     """
     sources = list(dict.fromkeys(column.source for column in columns))
     ties = dict(zip(sources, _ties(sources, columns, batches, n_rows), strict=True))
@@ -434,8 +474,8 @@ def chosen_columns(
         if sum(width[other] for other in stay) + width[source] <= most:
             stay.add(source)
     because = (
-        f"a release has at most {most} columns, and it was not among those that were chosen ({ORDER}; --only and --leave-out "
-        "choose others)"
+        f"a draft has at most {most} columns, and other columns rank before it ({ORDER}; --only and --leave-out choose other "
+        "columns)"
     )
     left_out = [LeftOut(source=source, because=because) for source in order if source not in stay]
     return [column for column in columns if column.source in stay], left_out
@@ -444,11 +484,13 @@ def chosen_columns(
 def _ties(
     sources: Sequence[str], columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int
 ) -> list[float]:
-    """Return, for each column of the file, its association with others times its share of rows with a value."""
+    """Return, for each column of the file, its mean association with its closest columns times its share of rows with a
+    value.
+    """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
     rows: dict[str, list[str | None]] = {source: [] for source in sources}
-    for batch in batches:  # rows from all of the file: neighbours in a file are often alike
+    for batch in batches:  # rows are taken from the whole file, because neighbouring rows are often similar
         for source in sources:
             texts = batch[source]
             rows[source] += [texts.texts[code] for code in texts.codes[:: -(-n_rows // LOOKED_AT)].tolist()]
@@ -458,7 +500,10 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """Return (n_rows,) the group of each row: eighths of numbers, the most frequent texts and the rest; -1 without a value."""
+    """Return (n_rows,) the group of each row, for the comparison of columns; -1 for a row without a value.
+
+    Numbers are divided into eighths. Each frequent text is a group, and all other texts share one.
+    """
     plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
     if is_number:
         decimal = (text.replace(",", ".") for text in plain)
@@ -472,9 +517,9 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 
 
 def _strengths(groups: np.ndarray) -> np.ndarray:
-    """Return (n_columns, n_columns) Cramer's V of every two columns over rows with values of both; 0 of a column with itself.
+    """Return (n_columns, n_columns) Cramer's V of every two columns, over the rows with values in both columns.
 
-    Tables of two columns are products of indicators.
+    The diagonal is 0. The table of two columns is computed as a product of indicator matrices.
     """
     n_columns, width = len(groups), _GROUPS + 1
     indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
@@ -485,39 +530,41 @@ def _strengths(groups: np.ndarray) -> np.ndarray:
     return strengths + strengths.T
 
 
-# Columns that name persons, events, records or places one by one: they are left out of a draft, and are questions.
+# Keys: columns that identify single persons, events, records or places. They are left out of a draft.
 #
-# A key is told by its shape: how many values it has, how often they come again, and whether that is what a quantity would do
-# by chance. Names decide where the shape allows both. Whether a key stands for a person no shape tells: `[unit]` of the draft
-# asks.
+# A key is recognised by its number of values and by how often values repeat, compared with a random quantity. The name of the
+# column decides if the values allow both. Whether a key identifies persons cannot be seen in the values, so `[unit]` of the
+# draft asks.
 
 _DIGITS = re.compile(r"\d{1,18}(\.0*)?", re.ASCII)
 _MOMENT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])([0-5]\d){1,2})?(\.0*)?", re.ASCII)
-"""Digits of a date, and perhaps of a time of day behind it."""
+"""The digits of a date, optionally followed by a time of day."""
 _FEWEST_ROWS = 50
 _CHANCE = 10
-"""Pairs of rows that would have the same number by chance, from which on it is none that no two have."""
+"""If so many pairs of rows were expected to have the same number by chance and none has, the numbers differ by design."""
 _MANY = 500
-"""Different values of a key whose values come again and whose shape says no more; codes and quantities have fewer."""
+"""A column with repeated values is a key by its name or range only with at least this number of different values."""
 _OWN = 0.9
-"""Share of the rows with a value of their own that is "nearly every row"."""
+"""From this share of rows with a value of their own on, the reason says "nearly every row"."""
 _SHARED = 0.05
-"""Share of the rows with a value that others have, too, from which on it is a question whose rows these are."""
+"""From this share of rows with a shared value on, the draft asks whether the key identifies persons."""
 _SPREAD = 5
-"""Standard deviations from the number of different values that a quantity would have by chance."""
+"""The number of standard deviations by which the number of different values must differ from that of a random quantity."""
 _WINDOWS = 20
-"""Parts of the range of a column, of about as many values each, in which a quantity is about as dense everywhere."""
+"""The range of a column is divided into so many parts with about equal numbers of values. A quantity has about constant density
+within a part."""
 _ROWS_OF_ONE = {"wide": 20, "narrow": 3}
-"""Rows for each value, at most, of keys with six digits or more, and with fewer; of codes there are more."""
+"""The largest mean number of rows per value of a key with six digits or more, and with fewer digits. Codes have more."""
 _HEAVY = 10
-"""Times the rows of any other value, from which on it is a question whether a value of a key stands for none."""
+"""A value of a key with more than this multiple of the rows of any other value may stand for a missing key."""
 _TOP = 0.05
 _OF_TOP = 0.35
-"""Share of the rows that the most frequent twentieth of the values has, at most; of codes and amounts few have most rows."""
+"""The largest share of rows that the most frequent 5% of the values of a key have. In codes and amounts, few values have most
+rows."""
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
-    """Return why a column is a key and not an answer; None where it is none."""
+    """Return the reason for leaving a column out as a key or as free text; None if it is neither."""
     texts, rows = answers.texts, answers.rows
     if answers.entry.number or len(texts) <= _FEWEST_ROWS:
         return None
@@ -525,41 +572,43 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
     if all(map(_MOMENT.fullmatch, texts)) or (not answers.are_numbers and (answers.shared or _are_classified(answers))):
         return None
     if len(texts) > rows / 2 and (not answers.are_numbers or (whole and PARTS["named"].search(answers.source))):
-        return _key(answers, "free text, or names" if _are_words(texts) else "it may identify persons")
+        return _key(answers, "it holds free text or names" if _are_words(texts) else "it may identify persons")
     if answers.entry.labels or not (whole or not answers.are_numbers):
         return None
     if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):
         return LeftOut(source=answers.source, because="no two rows have the same number: it may identify persons")
     if len(texts) >= _MANY and PARTS["key"].search(answers.source):
-        return _key(answers, "so it is named")
+        return _key(answers, "its name is that of a key")
     why = _number_of_something(answers) if whole else _mark_of_something(answers)
     return _key(answers, why) if why else None
 
 
 _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\d{0,2}|\d{1,3}\.\d{1,3}(\.\d{1,3})*", re.ASCII)
-"""How codes of diagnoses, procedures, drugs and industries are written: I21.4, N02BE01, 01.11."""
+"""The pattern of codes of diagnoses, procedures, drugs and industries, such as I21.4, N02BE01 and 01.11."""
 
 
 def _are_classified(answers: Answers) -> bool:
-    """Return whether nearly all texts are codes of a classification, with several that begin alike; no key is named so."""
+    """Return whether nearly all texts are codes of a classification with common beginnings, and the name is not that of a
+    key.
+    """
     n_written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
     beginnings, n = len({text[:3] for text in answers.texts}), len(answers.texts)
     return n_written >= 0.98 * n and beginnings < 0.9 * n and not PARTS["key"].search(answers.source)
 
 
 def _are_words(texts: Collection[str]) -> bool:
-    """Return whether most texts are several words, as remarks and names are, and keys are not."""
+    """Return whether most texts have several words, as remarks and names of persons have and keys have not."""
     return sum(bool(re.search(r"[^\W\d_]{2,}[\s,]+[^\W\d_]", text)) for text in texts) > 0.8 * len(texts)
 
 
 def _key(answers: Answers, why: str) -> LeftOut:
-    """Leave a key out, with how many rows have a value of their own and how many share one."""
+    """Return a key as left out, with a reason that states how many rows have a value of their own or share a value."""
     times, largest = answers.texts.values(), max(answers.texts.values())
     own_share = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a value of its own: {why}"
     if own_share < _OWN:
-        share = f"{own_share:.0%} of the rows have one of their own" if own_share else "no row has one of its own"
-        like = "" if _are_words(answers.texts) else ", as a key of persons, events or places has"
+        share = f"{own_share:.0%} of the rows have a value of their own" if own_share else "no row has a value of its own"
+        like = "" if _are_words(answers.texts) else ", like a key of persons, events or places"
         because = f"it has {len(times)} different values, up to {largest} rows each{like} ({share}): {why}"
     if largest == 1 or 1 - own_share < _SHARED:
         return LeftOut(source=answers.source, because=because)
@@ -568,11 +617,13 @@ def _key(answers: Answers, why: str) -> LeftOut:
 
 
 def heavy_value(times: Mapping[str, int]) -> str:
-    """Name the value of a key that far more rows have than any other: it may mean that there is none. Empty without one.
+    """Return a phrase about a value of a key that occurs in far more rows than any other value; empty if there is none.
+
+    Such a value may stand for a missing key.
 
     Parameters
     ----------
-    times : how many rows of the public file have each value.
+    times : number of public rows with each value.
     """
     (value, largest), (_, next_most) = Counter(times).most_common(2)
     if largest < max(_FEWEST_ROWS, _HEAVY * next_most):
@@ -581,18 +632,22 @@ def heavy_value(times: Mapping[str, int]) -> str:
 
 
 def _differ_by_design(answers: Answers) -> bool:
-    """Return whether the numbers were made to differ: by chance ten pairs of rows would be equal, or all have nine digits."""
+    """Return whether distinct numbers differ by design.
+
+    They do if chance would give at least ten pairs of equal numbers, or if all have the same number of digits, nine or more.
+    """
     values, rows = np.array([float(text) for text in answers.texts]), answers.rows
     pairs = rows * (rows - 1) / 2 / (values.max() - values.min() + 1)
     return bool(pairs >= _CHANCE or (values.min() >= 1e8 and len(_widths(answers)) == 1))
 
 
 def _number_of_something(answers: Answers) -> str:
-    """Describe whole numbers that are no quantity, by a property quantities lack; empty where a quantity may have all of it.
+    """Return the evidence that whole numbers are a key, as a clause; empty if they may be a quantity or codes.
 
-    A quantity is about as dense in neighbouring parts of its range, so chance says how many different values so many rows have.
-    Running numbers have more: hardly one is left out. Numbers that were given to somebody who comes again have fewer. So do
-    amounts that are rounded, that few values have most of, or that are dense at one end; and codes, which have many rows each.
+    A quantity has about the same density in neighbouring parts of its range, which determines the expected number of different
+    values. Serial numbers have more different values, because hardly one is missing. Numbers of persons who occur several times
+    have fewer. Rounded or skewed amounts and codes have fewer, too, so other properties of their frequencies are tested as
+    well.
     """
     by_value = Counter[int]()
     for text, often in answers.texts.items():
@@ -603,20 +658,23 @@ def _number_of_something(answers: Answers) -> str:
     mean, spread = _by_chance(values, times)
     few_each = _is_even(times) and rows / n <= _ROWS_OF_ONE["wide"] and max(times) <= max(_FEWEST_ROWS, 0.02 * rows)
     if few_each and n > mean + max(_SPREAD * spread, 0.03 * mean):
-        return "fewer numbers are left out than by chance"
+        return "fewer numbers are missing from the range than by chance"
     if len(widths) == 1 and n >= _MANY and _fill_a_range(values, times, min(widths)):
-        return "most numbers of so many digits occur, and about as often in both halves"
+        return "most numbers in the range occur, about as often in both halves of the range"
     kind = "wide" if min(widths) >= 6 and len(widths) == 1 else "narrow"
     comes_again = n < mean - max(_SPREAD * spread, 0.02 * mean)
     if not (comes_again and few_each and rows / n <= _ROWS_OF_ONE[kind] and _ends_evenly(values, times)):
         return ""
     lie_evenly = np.abs((values - values[0]) / (values[-1] - values[0]) - np.linspace(0, 1, n)).max() < 0.1
-    again = "the same numbers come again oftener than by chance, evenly and without being rounded"
+    again = "numbers repeat more often than by chance, evenly and without rounding"
     return again if kind == "wide" or lie_evenly else ""
 
 
 def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
-    """Return how many different values so many rows of a quantity would have, in the mean and as a standard deviation."""
+    """Return the mean and the standard deviation of the number of different values of a random quantity with as many rows.
+
+    The density of the quantity is that of the numbers in each part of their range.
+    """
     step = float(np.gcd.reduce((values - values[0]).astype(np.int64)))
     cuts = np.linspace(0, len(values), min(_WINDOWS, len(values) // 10) + 1).astype(int)
     mean = variance = 0.0
@@ -631,26 +689,29 @@ def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
 
 
 def _fill_a_range(values: np.ndarray, times: np.ndarray, digits: int) -> bool:
-    """Return whether most numbers occur, and in both halves of their range about as often."""
+    """Return whether numbers of five digits or more fill most of their range, with about equally many rows in both halves."""
     low, high = values[0], values[-1]
     lower_half = times[values <= (low + high) / 2].sum() / times.sum()
     return bool(digits >= 5 and len(values) / (high - low + 1) > 0.5 and 0.35 < lower_half < 0.65)
 
 
 def _is_even(times: np.ndarray) -> bool:
-    """Return whether the most frequent values have no more than a few times their part of the rows."""
+    """Return whether the most frequent 5% of the values have at most 35% of the rows."""
     top = max(1, round(_TOP * len(times)))
     return bool(np.sort(times)[-top:].sum() <= _OF_TOP * times.sum())
 
 
 def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
-    """Return whether no last digit is much more frequent than others, as in rounded numbers."""
+    """Return whether no last digit has 20% or more of the rows or of the values, as in rounded numbers."""
     digits = (values % 10).astype(np.int64)
     return bool(all(np.bincount(digits, weights=rows, minlength=10).max() < 0.2 * rows.sum() for rows in (times, times > 0)))
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """Describe marks that were assigned: they are made alike, with digits, and recur evenly. Empty for others."""
+    """Return the evidence that texts are assigned identifiers, as a clause; empty if they are not.
+
+    Identifiers have the same pattern, at least four digits in the median, and about even frequencies.
+    """
     times = np.array(list(answers.texts.values()))
     if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):
         return ""
@@ -658,11 +719,11 @@ def _mark_of_something(answers: Answers) -> str:
     alike = shapes.most_common(1)[0][1] >= 0.95 * len(times) or len({len(text) for text in answers.texts}) == 1
     digits = np.array([sum(letter.isdigit() for letter in text) for text in answers.texts])
     no_words = all(re.fullmatch(r"[\w./:-]+", text) for text in answers.texts)
-    return "all are written alike, with digits" if alike and no_words and np.median(digits) >= 4 else ""
+    return "all texts have the same pattern, with digits" if alike and no_words and np.median(digits) >= 4 else ""
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a text: digits and letters by kind, runs of letters as one."""
+    """Return the pattern of a text: 9 for each digit, A for each run of letters, and other characters as they are."""
     kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
     return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 
@@ -671,22 +732,21 @@ def _widths(answers: Answers) -> set[int]:
     return {len(text.partition(".")[0]) for text in answers.texts}
 
 
-# Columns that say the same as another one in every row of the public file: one of them is enough.
+# Columns with the same information in every row of the public file, of which one is enough.
 
 LEAST = 5
-"""Rows in a second bin, at least: of a column that is nearly constant agreement says little."""
+"""The least number of rows in the second most frequent bin. The agreement of a nearly constant column is no evidence."""
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
-    """Return, by name, the columns whose bins can be computed from another remaining column's bins, and vice versa.
+    """Return, by name, the columns to leave out because their bins and the bins of another column determine each other.
 
-    A table measured with noise would let rows contradict themselves (a stay of 3 days from Monday to Tuesday), and a mean of
-    one by the other is no finding. What is made of dates, or of the first characters of a code, goes first, then the later
-    column.
+    With both columns, noisy tables would allow contradictory rows, such as a stay of 3 days from Monday to Tuesday. Of two
+    columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one.
 
     Parameters
     ----------
-    table : the rows of the public file in the drafted bins of these columns.
+    table : counts of the public rows in the drafted bins of these columns.
     """
     bins = {column.name: table.digits(i) for i, column in enumerate(columns)}
     varies = {name for name, digits in bins.items() if np.sort(np.bincount(digits, weights=table.counts))[-2:][0] >= LEAST}
@@ -698,12 +758,12 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
         one_to_one = bins[first.name].astype(np.int64) * (int(bins[second.name].max()) + 1) + bins[second.name]
         if _used(one_to_one) == n_used[first.name]:
             gone, stays = (first, second) if first.derived and not second.derived else (second, first)
-            of_it = f"{gone.name!r}, made of it," if gone.derived else "it"
-            because = f"{of_it} says the same as {stays.name!r} in every row of the public file, in these bins"
+            of_it = f"{gone.name!r}, which is computed from it," if gone.derived else "it"
+            because = f"{of_it} has the same information as {stays.name!r} in every row of the public file, in these bins"
             left_out[gone.name] = LeftOut(source=gone.source, because=because)
     return left_out
 
 
 def _used(digits: np.ndarray) -> int:
-    """Return how many bins occur."""
+    """Return the number of different bins that occur."""
     return int(np.count_nonzero(np.bincount(digits)))

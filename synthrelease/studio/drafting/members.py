@@ -1,4 +1,7 @@
-"""The members of the rows of a public file, as a draft has them: their columns, how many there are, and in which order."""
+"""Draft the second of two linked tables, such as the persons of households: its columns, its order and its number of members.
+
+The rows of the first table are called roots, and the rows of the second table are called their members.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,29 @@ from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
 
 COVERED = 0.99
-"""Share of the roots of the public file of which all members are released, at least."""
+"""The least share of the public roots that have all of their members released, unless that takes more than 8 members."""
 MOST_DRAFTED = 8
 SIZE = "members"
-AS_KEY_OF_ROOTS = "it is the key of [members], in whose place the release has new numbers"
-_AS_ORDER = "it numbers the members of a root: [members] orders them by it"
-_AS_WEIGHT = "it is a design weight, and members have none of their own"
+AS_KEY_OF_ROOTS = "it is the key of [members], which the release replaces with new numbers"
+_AS_ORDER = "it numbers the members of a root, and [members] orders members by it"
+_AS_WEIGHT = "it is a design weight, and a release has no weights of members"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MembersDraft:
-    """The draft of [members].
+    """The draft of [members], the second of two linked tables.
 
     Attributes
     ----------
-    source : of both files, as a release reads them.
-    order : the column that numbers the members of each root; else the first column of dates, if there is one.
-    n_roots, n_members : different keys, and members of all of them, in the public files.
+    source : place of the public files, as a release reads them.
+    key : name of the column that links members to their root.
+    most, least : largest and smallest number of members of a released root.
+    order : column that numbers the members of each root, otherwise the first column of dates; empty if there is neither.
+    size : name of the released column with the number of members.
+    n_roots, n_members : number of roots and number of members in the public files.
     covered : share of the roots with at most `most` members.
-    columns : of a member.
-    rules : suggested, each about one member.
+    columns, left_out : drafted columns of a member, and columns that are left out with the reason.
+    rules : suggested rules about a single member.
     """
 
     source: Source
@@ -55,7 +61,12 @@ class MembersDraft:
     rules: tuple[Suggestion, ...] = ()
 
     def without(self, reasons: Mapping[str, str]) -> MembersDraft:
-        """Return the draft without these columns of members, and why not."""
+        """Return the draft without some columns of members.
+
+        Parameters
+        ----------
+        reasons : for the name of each column to leave out, the reason.
+        """
         sources = {column.source: reasons[column.name] for column in self.columns if column.name in reasons}
         gone = [LeftOut(source=source, because=because) for source, because in sources.items()]
         stay = tuple(column for column in self.columns if column.name not in reasons)
@@ -63,7 +74,7 @@ class MembersDraft:
         return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:
-        """Return the columns that the record of a root has beside its own: the number of members, and those of each."""
+        """Return the columns that members add to the wide record of a root: their number, and the columns of each member."""
         limits = tuple(float(n) for n in range(self.least + 1, self.most + 1))
         bins = NumberBins(low=self.least, high=float(self.most), coarse=limits, fine=limits, groups=limits[:1])
         size = ColumnDraft(name=self.size, source=self.key, kind="integer", remark="the number of members", bins=bins)
@@ -78,23 +89,28 @@ def _of_slot(column: ColumnDraft, slot: int) -> ColumnDraft:
 def read_members(
     public: str | Path, members: str | Path | None, key: str, book: Codebook, table: str | None = None, wanted: AskedFor = ALL
 ) -> tuple[PublicFile, MembersDraft]:
-    """Read the public file of the roots, with their columns alone, and draft their members.
+    """Return the public file with only the columns of the roots, and the draft of their members.
 
     Parameters
     ----------
-    members : the file of the members; None where the one file has both.
-    wanted : the columns of both files that are drafted, the key always.
+    public : file of the roots.
+    members : file of the members; None if one file holds both tables.
+    key : name of the column that links members to their root.
+    book : the codebook.
+    table : name of the table in a database.
+    wanted : columns of both files to draft; the key is always read.
 
     Raises
     ------
-    InputError : when a file cannot be read, has no such key, or is written in another way than the other.
+    InputError : when a file cannot be read or lacks the key, when the two files differ in delimiter, encoding or decimal mark,
+        or when no column of members can be released.
     """
-    # the files, and which of their columns are of roots and of members
+    # read the files, and decide which columns belong to roots and which to members
     roots, own_file = read_public_tables(public, members, table, book.positions)
     file = own_file or roots
     for table_, option in ((roots, "--from"), *(((file, "--members"),) if own_file else ())):
         if key not in table_.columns:
-            raise InputError(f"{option}: expected the column {key!r}, as --key says, in {table_.name}; found none.")
+            raise InputError(f"{option}: expected the column {key!r} (--key) in {table_.name}, found no such column.")
     roots, file = _written_alike(roots, file)
     selection = AskedFor(only=wanted.only and (*wanted.only, key), leave_out=wanted.leave_out)
     names, _ = selection.of(list(dict.fromkeys([*roots.columns, *file.columns])))
@@ -105,9 +121,9 @@ def read_members(
         of_roots = [name for name in of_roots if name in constant]
         of_members = [key, *(name for name in of_members if name not in constant)]
     if len(of_members) < 2:
-        raise InputError(f"{file.name}: expected a column in which the members of a root differ, found none.")
+        raise InputError(f"{file.name}: expected a column that varies among rows with the same {key!r}, found none.")
 
-    # how many members there are, and in which order
+    # the number of members of each root, and the column that orders them
     times = np.bincount(codes, minlength=len(keys))
     sizes = times[(times > 0) & np.array([bool(text) for text in keys])]
     n_roots = len(set(every_row(roots, (key,), key)[key][0]) - {""})
@@ -115,7 +131,7 @@ def read_members(
     largest = max(1, min(covering, MOST_DRAFTED))
     order = _order(file, codes, times, [name for name in of_members if name != key])
 
-    # their columns
+    # the columns of the members
     part = replace(file, columns={name: file.columns[name] for name in of_members})
     columns, left_out, dated = drafted_columns(part, written_as_in(part.columns, book), key, AS_KEY_OF_ROOTS)
     columns = [column for column in columns if column.source not in order]
@@ -137,30 +153,32 @@ def read_members(
     )
     if not draft.columns:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in draft.left_out)
-        raise InputError(f"{file.name}: expected a column of members that a release can have, found none ({reasons}).")
+        raise InputError(f"{file.name}: expected a column of members that can be released, found none ({reasons}).")
     of_both = {name: roots.columns[name] for name in dict.fromkeys([key, *of_roots])}
     policy = roots.input.model_copy(update={"table": table})
     return replace(roots, columns=of_both, source=draft.source, input=policy), draft
 
 
 def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:
-    """Read both as one [input] reads them, as far as there is one."""
+    """Return both files as they are read with the same settings of [input].
+
+    Raises
+    ------
+    InputError : when no settings fit both files.
+    """
     if (again := roots.read_with(members.input)) is not None:
         return again, members
     if (again := members.read_with(roots.input)) is not None:
         return roots, again
     ways = [f"{file.input.delimiter!r}, {file.input.encoding} and {file.input.decimal!r}" for file in (roots, members)]
     raise InputError(
-        f"--members: expected {members.name} to be written as {roots.name} is, with the same delimiter, letters and decimal "
-        f"mark, since [input] holds for both; found {ways[1]} after {ways[0]}."
+        f"--members: expected {members.name} to have the delimiter, encoding and decimal mark of {roots.name}, because [input] "
+        f"holds for both files, found {ways[1]} instead of {ways[0]}."
     )
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """Return a column with one list of bins and without a codelist file; with very many codes, only the common ones
-    are categories
-    of their own.
-    """
+    """Return a column as [members] can have it: with coarse bins only, and without the codes that share a bin."""
     if column.bins and column.facts:
         bins = replace(column.bins, fine=column.bins.coarse)
         return replace(column, bins=bins, facts=replace(column.facts, numbers=column.numbers_of_bins))
@@ -170,7 +188,7 @@ def _plain(column: ColumnDraft) -> ColumnDraft:
 
 
 def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str]) -> set[str]:
-    """Return the columns that have one value in all rows of each key."""
+    """Return the names of the columns that have the same value in all rows of each key."""
     n_keys, constant = len(np.unique(codes)), set[str]()
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
@@ -180,7 +198,7 @@ def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str
 
 
 def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the first column that numbers the members of each root from 1, as far as there is one."""
+    """Return the first column that numbers the members of each root from 0 or 1; empty if there is none."""
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
         if not all(text.isdecimal() and len(text) < 5 for text in texts):

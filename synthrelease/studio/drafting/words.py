@@ -1,4 +1,4 @@
-"""What the names of columns, labels and texts mean in several languages: the lists of `words.toml`, as patterns."""
+"""Load the word lists of `words.toml`, by which names of columns, labels and texts are recognised in several languages."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 NAMES = {meaning: re.compile(rf" ({'|'.join(words)})(?= )") for meaning, words in WORDS["names"].items()}
-"""By meaning, a pattern for whole words of `words_in`."""
+"""For each meaning, a regular expression for whole words in a result of `words_in`."""
 PARTS = {meaning: re.compile("|".join(words), re.IGNORECASE) for meaning, words in WORDS["parts"].items()}
-"""By meaning, a pattern for any part of a name."""
+"""For each meaning, a regular expression for any part of a name."""
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
 )
-"""Letters that are not made of a plain one and a mark."""
+"""Letters that Unicode does not decompose into an ASCII letter and an accent."""
 
 
 def unaccented(text: str) -> str:
-    """Return a text with plain letters in the place of those with marks.
+    """Return a text with accented letters replaced by plain letters.
 
     Examples
     --------
@@ -31,7 +31,9 @@ def unaccented(text: str) -> str:
 
 
 def words_in(name: str) -> str:
-    """Return a name as plain words between blanks, to search it for whole words.
+    """Return the words of a name in lower case without accents, separated and surrounded by blanks.
+
+    A whole word can then be found by a search for the word between blanks.
 
     Examples
     --------
