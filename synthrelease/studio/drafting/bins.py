@@ -50,9 +50,8 @@ class NumberBins:
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
         """Return the coarse bins, and the fine bins if they differ, as a configuration writes them.
 
-        The first and the last bin end at the bounds, because a mean over an open bin is not estimable. The bins of a weight are
-        open at both ends, because their representative values must be above 0: "<1" has the value 1, and "0" would have the
-        value 0.
+        The first and the last bin end at the bounds, because a mean over an open bin is not estimable. The first bin of a
+        weight is open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""A draft in wider bins, or of fewer columns: neighbouring numbers and rare codes join, and the columns least associated go.
+"""Make a draft smaller: merge bins of numbers and rare codes, and choose the columns to leave out.
 
-Coarser bins put more rows into a cell, and fewer columns need fewer tables, each with a larger share of one budget. So more of
-the associations stands out from the noise.
+Coarser bins have more rows in each cell. Fewer columns need fewer tables, each with a larger share of the budget. So more of
+the associations are clearly larger than the noise.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
 
 FEW_CATEGORIES = 6
 FREQUENT = 0.05
-"""Share of the rows of a category that stays by itself in coarser bins."""
+"""The least share of the rows of a category that keeps a bin of its own in coarser bins."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Floor:
-    """How many rows a bin has at least in a draft with coarser bins.
+    """The smallest number of rows of a bin in a draft with coarser bins.
 
     Attributes
     ----------
-    share : of the rows of the public file; a code below it counts among the others, neighbouring bins of numbers join.
-    most : columns of so many bins stay as they are.
-    least : how many rows that is, in words.
+    share : smallest share of the public rows in a bin. Neighbouring bins of numbers, and rarer codes, are merged to reach it.
+    most : columns with at most this number of bins are unchanged.
+    least : the smallest share, in words.
     """
 
     share: float
@@ -42,23 +42,23 @@ class Floor:
 
 
 LEAST_ROWS = 10
-"""Of the public file in a bin of a draft, at least, where a neighbour or another rare code can join it."""
+"""The smallest number of public rows in a bin of a draft, if bins can be merged to reach it."""
 
 FLOORS = tuple(
     Floor(share=share, most=most, least=f"at least {share:.0%} of the rows")
     for share, most in ((0.04, 12), (0.05, FEW_CATEGORIES), (0.1, FEW_CATEGORIES))
 )
-"""That are tried in turn where too little is kept: first of the columns with very many bins alone."""
+"""The minimum shares that are tried in turn. The first applies only to columns with more than 12 bins."""
 
 
 def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft, ...]:
-    """Return the columns with the bins that their numbers are grouped in, three at most, and with their frequent categories.
+    """Return the columns in coarser bins: three bins at most for numbers, and bins of frequent categories.
 
     Parameters
     ----------
-    table : the rows of the public file in the drafted bins of these columns.
+    table : counts of the public rows in the drafted bins of these columns.
     """
-    remark = f"in this smaller draft the {{}} with at least {FREQUENT:.0%} of the rows"
+    remark = f"this smaller draft keeps the {{}} with at least {FREQUENT:.0%} of the rows"
 
     def wider(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
         if column.bins and not column.weight:
@@ -69,11 +69,12 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft,
 
 
 def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tuple[ColumnDraft, ...]:
-    """Return the columns with more bins than the floor lets be, in bins that have its share of the rows.
+    """Return the columns, with bins merged so that each has at least the smallest share of the rows.
 
     Parameters
     ----------
-    table : the rows of the public file in the drafted bins of these columns.
+    table : counts of the public rows in the drafted bins of these columns.
+    floor : smallest share of rows, and number of bins up to which a column is unchanged.
     """
 
     def wider(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
@@ -81,18 +82,18 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
             return column
         if column.bins and not column.weight:
             return _in_bins(column, rows, _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share))
-        return _frequent(column, rows, floor.share, f"in this draft the {{}} with {floor.least}")
+        return _frequent(column, rows, floor.share, f"this draft keeps the {{}} with {floor.least}")
 
     return tuple(wider(column, table.marginal((i,))) for i, column in enumerate(columns))
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Return limits between bins that have at least this share of the rows each; the limit nearest to the middle where there
-    are none.
+    """Return the limits between bins that each have at least this share of the rows; at least one limit, near the median.
 
     Parameters
     ----------
-    shares : of the rows, in the bins between all limits; what is missing of 1 has no value.
+    limits : limits to choose from.
+    shares : share of the rows in each bin between these limits. The shares add up to less than 1 if values are missing.
     """
     chosen, held = list[float](), 0.0
     below = np.cumsum(shares)
@@ -104,8 +105,10 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> 
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, least_share: float, remark_text: str) -> ColumnDraft:
-    """Return the column in categories with at least this share of the rows: neighbours are joined where there is an order,
-    else those of one larger category, else all rare ones; where none is so frequent, the most frequent stay.
+    """Return the column with rare categories merged, so that categories have at least this share of the rows.
+
+    Ordered categories are merged with neighbours, categories within larger ones with each other, and other rare categories into
+    one bin. If no category is frequent enough, the five most frequent ones are kept.
     """
     if column.ordered:
         return with_neighbours_joined(column, least_share)
@@ -121,14 +124,14 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, least_share: float, remark_
         return column
     with_label = [codes[text].label for text in rare if codes[text].label != text]
     question = (
-        f"rare codes with a name stand under {OTHERS!r}: {listing(with_label, 5)}. To keep one, list it as a group of its own"
+        f"rare codes with a label count as {OTHERS!r}: {listing(with_label, 5)}. To keep a code, list it as a group of its own"
     )
     remark = f"{column.remark}; {remark_text.format(len(frequent))}"
     return replace(column, kind="code", common=frequent, remark=remark).asking(question if with_label else "")
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """Replace the coarse limits by these, a part of them, and the fine limits by the coarse ones."""
+    """Return the column with some of its coarse limits as the new coarse limits, and the old coarse limits as the fine ones."""
     bins, facts = column.bins, column.facts
     if bins is None or facts is None or limits == bins.coarse:
         return column
@@ -145,7 +148,7 @@ def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -
 def _mean(
     interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers_of: Mapping[str, float]
 ) -> float:
-    """Return the mean of the rows of a bin that is made up of others, by the numbers that stand for these."""
+    """Return the mean of a bin that consists of several old bins, from the representative values of the old bins."""
     inside = np.array([interval.lower <= part.lower and part.upper <= interval.upper for part in old])
     if interval.label in numbers_of or not rows[: len(old)][inside].sum():
         return numbers_of.get(interval.label, interval.number)
@@ -153,12 +156,15 @@ def _mean(
 
 
 def least_floor(table: Counts) -> Floor:
-    """Return the floor that every bin of a draft has if possible."""
+    """Return the floor of ten public rows, which every bin of a draft has if possible."""
     return Floor(share=LEAST_ROWS / table.total, most=2, least=f"at least {LEAST_ROWS} rows")
 
 
 def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> np.ndarray:
-    """Return (n_narrow,) for each bin of a column the wider bin that contains it, or its first category."""
+    """Return (n_narrow,) the index of the wider bin that contains each narrower bin of a column.
+
+    A narrower bin of several categories belongs to the wider bin of its first category.
+    """
     wide, narrow = wider[1], narrower[1]
     if narrow.lower:
         bins = (np.searchsorted(wide.lower, narrow.lower, side="right") - 1).tolist()
@@ -170,7 +176,7 @@ def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[Column
 
 
 def _label_of_each(column: ColumnDraft) -> dict[str, str]:
-    """Return the label under which each category is released."""
+    """Return the label of the bin in which each category is released."""
     labels = {text: code.label for text, code in column.codes.items()}
     if column.common:
         labels = {text: label if text in column.common else OTHERS for text, label in labels.items()}
@@ -180,14 +186,15 @@ def _label_of_each(column: ColumnDraft) -> dict[str, str]:
 # Fewer columns, where a fit is no better than independent columns.
 
 _NEXT = 0.7
-"""Part of the columns that is tried next."""
+"""The ratio of the numbers of columns in two successive trials."""
 
 
 def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: Sequence[str] = ()) -> list[ColumnDraft]:
     """Return the columns in the order in which a smaller draft keeps them.
 
-    A design weight first, because nothing can be estimated without it; then the columns of the pairs most associated,
-    pair by pair; then those that are associated with none, the ones with the fewest bins first.
+    Columns that the steward called important come first, then a design weight, without which nothing can be estimated. Then
+    follow the columns of associated pairs, beginning with the strongest association, and then the other columns, beginning with
+    the fewest bins.
     """
     by_name = {column.name: column for column in columns}
     important = [name for name in important if name in by_name]
@@ -198,12 +205,14 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield the numbers of columns to try, in decreasing order: all, the number that the noise suggests if it grows with their
-    square, and so on down to two.
+    """Yield the numbers of columns to try, in decreasing order.
+
+    The first is the number of all columns. The second is at most 70% of it, and smaller if errors that grow with the square of
+    the number of columns require it. Further numbers follow in steps of 70%, down to two.
 
     Parameters
     ----------
-    errors : of a fit to all columns, over those of independent columns.
+    errors : losses of a draft of all columns, relative to the losses of a good draft.
     """
     yield n_columns
     size = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))
@@ -216,16 +225,22 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
 def fewer(
     columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], size: int
 ) -> tuple[tuple[ColumnDraft, ...], list[LeftOut]]:
-    """Return the first columns of the order, so many, in their own order, and why the others are left out."""
+    """Return the columns that are kept, in the order of the file, and the other columns with the reason.
+
+    Parameters
+    ----------
+    order : all columns in the order of preference.
+    size : number of columns to keep.
+    """
     stay = {column.name for column in order[:size]}
     because = (
-        "the draft had to become smaller, and no pair with it is more strongly associated than the pairs that stay (--only "
-        "tries other columns)"
+        "there are too few rows for all columns, and its associations are not stronger than those of the other columns "
+        "(--only tries other columns)"
     )
     gone = [LeftOut(source=column.source, because=because) for column in columns if column.name not in stay]
     return tuple(column for column in columns if column.name in stay), gone
 
 
 def what_stays(size: int, columns: int, how: str) -> str:
-    """Describe a smaller draft: all columns in coarser bins, or some, chosen as `how` says."""
+    """Return a phrase for the contents of a smaller draft: some of the columns, chosen as `how` states, or coarser bins."""
     return f"{size} of the {columns} columns{how}" if size < columns else "coarser bins"

@@ -1,4 +1,4 @@
-"""Draft acceptance criteria, with thresholds that the public file shows to be possible, and suggest rules for released rows."""
+"""Draft acceptance criteria with thresholds that fits to the public file can meet, and suggest plausibility rules."""
 
 from __future__ import annotations
 
@@ -42,35 +42,40 @@ from synthrelease.studio.rehearsal.plan_race import Kept
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1
-"""Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
+"""The largest accepted error of a bin of a single column in a draft, as a share of the rows."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
-"""What a draft keeps at least of the associations of all pairs, or of the strongest where all cannot tell. Beside all rows of
-persons with several it keeps at least as much as independent columns: how its rows lean is no loss of a fit."""
+"""The least share of the associations that a good draft preserves: of all pairs, or of the strongest pairs if only these can be
+estimated. If rows of persons are compared with all rows, the draft must only be as good as independent columns, because a
+difference between these rows is no error of a fit."""
 ATTEMPTS = 6
-"""Noisy fits that a threshold has to leave room for."""
+"""The number of noisy fits that must meet a threshold."""
 _ROOM = 1.25
-"""Threshold over the largest figure of those fits and of the file's halves."""
+"""The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file."""
 MOST_OF_FIGURE = 0.25
-"""A threshold over what the figure is an error of, at most: more, and the criterion promises little."""
+"""The largest ratio of a threshold to the statistic of which it limits the error. Above it, the criterion promises little."""
 MOST_OF_INDEPENDENT = 0.5
-"""A threshold over the figure of independent columns, at most, where a criterion is about one column: nearer to it, it tells
-next to nothing of what goes with the column."""
+"""For a criterion about one column, the largest ratio of a threshold to the criterion value of independent columns. Above it,
+the criterion would say almost nothing about the associations of the column."""
 _MUCH_WIDER = 3
-"""A criterion of own values may have so many times the limit of one of bins, because it says more."""
+"""A criterion with own values is preferred unless its threshold is more than 3 times that of the criterion with bins."""
 _LITTLE_WIDER = 2
-"""A criterion of cells that has so many times the limit of single columns, at most, stands for both."""
+"""If the threshold for cells is at most twice the threshold for single columns, the criterion of cells replaces that of
+columns."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceDraft:
-    """The criteria, the groups of columns of numbers, and the criteria left out with their reasons.
+    """The drafted criteria of a release.
 
     Attributes
     ----------
-    lost : pairs of associated columns and that fits of the draft lose.
-    faint : the same of pairs that are associated in few rows alone.
-    kept : what fits keep of the associations of columns, in words, for the plan and the card.
+    criteria : the drafted criteria.
+    groups : for each column of numbers by which criteria compare groups, the limits between the groups.
+    left_out : for each criterion that is not drafted, its name, a colon and the reason.
+    lost : pairs of associated columns whose association fits of the draft lose.
+    faint : lost pairs that are associated in few rows only.
+    kept : sentences on the share of the associations that fits preserve, for the plan and the card.
     """
 
     criteria: tuple[CriterionDraft, ...]
@@ -82,19 +87,19 @@ class AcceptanceDraft:
 
     @property
     def epsilon(self) -> Fraction:
-        """Sum of the criteria's budgets."""
+        """The sum of the epsilons of all criteria."""
         return sum((Fraction(str(draft.settings.get("epsilon", 0))) for draft in self.criteria), Fraction(0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class DraftStanding:
-    """A draft beside independent columns, on the public file.
+    """The quality of a draft on the public file, compared with independent columns.
 
     Attributes
     ----------
-    bins : how far off the worst bin of a column is in the typical fit of the draft, as a share of the rows.
-    judged : whether a criterion is drafted that judges pairs of columns, and that independent columns fail.
-    kept : what fits to one half keep of how columns of the other half are associated; None where a fit fails.
+    bins : largest error of a bin of a single column in the median fit, as a share of the rows.
+    judged : whether the draft has a criterion about pairs of columns that independent columns fail.
+    kept : associations of one half of the public file that fits to the other half preserve; None if a fit fails.
     """
 
     bins: float
@@ -103,12 +108,15 @@ class DraftStanding:
 
     @property
     def tells(self) -> bool:
-        """Return whether columns are associated, and the preserved share can be estimated."""
+        """Whether columns are associated and the preserved share of the associations can be estimated."""
         return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
-        """Return the draft's losses, as a part of the losses allowed; 0 where nothing is associated, or nothing is known."""
+        """The lost share of the associations, relative to the share that a good draft may lose.
+
+        It is 0 if no columns are associated or the share cannot be estimated, and infinite if a fit failed.
+        """
         if self.kept is None:
             return math.inf
         if not self.tells or self.kept.share is None:
@@ -118,21 +126,24 @@ class DraftStanding:
 
     @property
     def good(self) -> bool:
-        """Return whether its single columns are right, its promise exceeds independent columns, and its fits preserve more."""
+        """Whether errors of single columns and losses of associations are small enough, and a criterion judges pairs.
+
+        A criterion about pairs is not needed if no columns are associated.
+        """
         return self.bins <= MOST_OFF and self.errors <= 1 and (self.judged or not self.tells)
 
     @property
     def near(self) -> bool:
-        """Return whether coarser bins alone might make it good."""
+        """Whether coarser bins alone might make the draft good."""
         return self.errors <= 2
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
-    """Return all pairs of columns, the most dependent first.
+    """Return all pairs of columns, the most strongly associated first.
 
     Parameters
     ----------
-    table : the public rows in the drafted bins.
+    table : counts of the public rows in the drafted bins.
     """
     return strongest_pairs(table, missing={column.name for column in columns if column.keeps_missing})
 
@@ -144,14 +155,14 @@ def draft_acceptance(
     members: Sequence[str] = (),
     unique: float | None = None,
 ) -> AcceptanceDraft:
-    """Draft criteria for these columns, with first guesses of their thresholds.
+    """Return drafted criteria for these columns, with provisional thresholds.
 
     Parameters
     ----------
-    table : the public rows in the drafted bins; the private file is taken to have about as many.
-    pairs : their associations (`ties`).
-    members : the columns of a member, where rows are roots that may have several.
-    unique : share of the public rows that occur once, where they have more columns than the table.
+    table : counts of the public rows in the drafted bins. The private file is assumed to have about as many rows.
+    pairs : associations of the columns, from `ties`.
+    members : names of the columns of a member, if a row is a root, such as a household, that may have several members.
+    unique : share of the public rows that occur once; None to compute it from `table`.
     """
     n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
@@ -169,13 +180,13 @@ def draft_acceptance(
 
 
 def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
-    """Return the columns by whose groups the figure of a criterion is taken."""
+    """Return the names of the columns by whose groups a criterion is computed."""
     by = draft.settings.get("by")
     return tuple(by) if isinstance(by, list | tuple) else ()
 
 
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
-    """Return for every column the others, the strongest first."""
+    """Return, for each column, the other columns by name with the strength of their association, the strongest first."""
     drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
     index = {name: i for i, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
@@ -190,11 +201,11 @@ def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pai
 
 
 def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
-    """Return the rows in the smallest of its few groups; 0 where it has too many.
+    """Return the number of rows in the smallest group of a column; 0 if the column has too many groups.
 
     Parameters
     ----------
-    counts : rows in each of its bins that is a value.
+    counts : number of rows in each bin of the column, without the bin of missing values.
     """
     if column.bins:
         starts = [0, *(column.bins.coarse.index(limit) + 1 for limit in column.bins.groups)]
@@ -220,7 +231,7 @@ def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
 
 
 def _categories(column: ColumnDraft) -> dict[str, int]:
-    """Return how often each released category occurs."""
+    """Return the number of public rows with each released category."""
     if not column.common:
         return {draft.label: draft.rows for draft in column.codes.values()}
     rows = {column.codes[text].label: column.codes[text].rows for text in column.common}
@@ -228,23 +239,24 @@ def _categories(column: ColumnDraft) -> dict[str, int]:
 
 
 OTHERS = "all others"
-"""The group of the categories that are too rare to stay by themselves."""
+"""The label of the bin that rare categories share."""
 
 
 def settle(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Return the criteria with thresholds and budgets that the public file shows to be possible, without uninformative ones;
-    and the draft's standing.
+    """Return the criteria with thresholds and budgets that fits to the public file can meet, and the quality of the draft.
 
-    A threshold is a round number above what the halves of the file have between them, and above what `ATTEMPTS` noisy fits of
-    the draft reach, with room for the noise of the test.
+    Criteria that say little are removed. A threshold is a round number above the difference of two halves of the file and above
+    the criterion values of `ATTEMPTS` noisy fits, with a margin for the noise of the test.
 
     Parameters
     ----------
-    spec : both files as they were drafted, with first guesses.
-    public : the public rows over atomic cells.
-    progress : told of each fit, where they are slow.
+    draft : criteria with provisional thresholds.
+    spec : the specification of the draft, with these criteria.
+    public : counts of the public rows in the finest bins.
+    seed : seed of the fits.
+    progress : function that receives a text about each fit.
     """
     attempts = _fits(spec, public, seed, progress)
     progress("comparing two halves of the public file by the criteria")
@@ -262,7 +274,7 @@ def settle(
     settled[of_bins] = _beside_cells(settled[of_bins], settled[0])
     judged = any(isinstance(draft_, CriterionDraft) and draft_.asks == "pairs" for draft_ in settled)
     standing = DraftStanding(bins=float(np.median(figures[of_bins])), judged=judged)
-    # Face privacy has no threshold: alone it compares no row with the original, and a release is refused.
+    # A criterion of face privacy has no threshold. A release with no other criterion would be refused.
     if not any(isinstance(draft_, CriterionDraft) and "threshold" in draft_.settings for draft_ in settled):
         settled[0] = _kept_anyway(draft.criteria[0], measures[0], figures[0], sensitivities[0] or 1 / public.total)
     criteria = tuple(draft_ for draft_ in settled if isinstance(draft_, CriterionDraft))
@@ -271,7 +283,7 @@ def settle(
 
 
 def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]) -> list[AttemptResult]:
-    """Fit one by one, so that nobody waits minutes for a word."""
+    """Return the results of six fits to the public file, and report progress before each fit."""
     fits: list[AttemptResult] = []
     while len(fits) < ATTEMPTS:
         progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
@@ -280,18 +292,22 @@ def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str]
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
-    """Return a criterion with the unit of its figures in the remark, where they have one."""
+    """Return a criterion with the unit of its values added to its remark, if they have a unit."""
     criterion = next(drafted for drafted in spec.criteria if drafted.name == draft.settings["name"])
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
-    below = "; below 0 is room to spare" if criterion.best_figure < 0 else ""
+    below = "; a value below 0 leaves a margin" if criterion.best_figure < 0 else ""
     in_remark = unit.startswith("share") and "share" in draft.remark and not below
-    return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit and not in_remark else draft
+    return replace(draft, remark=f"{draft.remark} (unit: {unit}{below})") if unit and not in_remark else draft
 
 
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Put None in place of a criterion or of its alternative; keep the one whose limit is more informative."""
+    """Return the outcomes with one criterion of each pair of alternatives replaced by None.
+
+    The alternative, which uses representative values of bins, is kept if the criterion with own values is left out or has a
+    threshold more than three times as large.
+    """
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):
         if draft.in_place_of:
@@ -301,22 +317,26 @@ def one_of_each(
                 not isinstance(first, CriterionDraft) or _threshold(first) > _MUCH_WIDER * _threshold(second)
             )
             if taken and isinstance(second, CriterionDraft):
-                instead = f"a limit of {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "none"
-                why = f"Features count by the numbers of their bins: by their own values {instead} could be met"
+                limit = (
+                    f"only a threshold of {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "no threshold"
+                )
+                why = f"Features have the representative values of their bins, because with own values {limit} could be met"
                 outcomes[index] = replace(second, remark=f"{second.remark}. {why}")
             outcomes[replaced if taken else index] = None
     return outcomes
 
 
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
-    """Return the criterion of single columns; or the reason for omitting it, where the cells' criterion limits their shares
-    nearly as well.
+    """Return the criterion of single columns, or the reason for omitting it.
+
+    It is omitted if the criterion of cells has at most twice its threshold, because the latter then limits single columns as
+    well.
     """
     if not (isinstance(bins, CriterionDraft) and isinstance(cells, CriterionDraft)):
         return bins
     if _threshold(cells) > _LITTLE_WIDER * _threshold(bins) or "largest" not in cells.settings:
         return bins
-    return f"{bins.settings['name']}: {cells.settings['name']!r} limits the bins of single columns, too"
+    return f"{bins.settings['name']}: {cells.settings['name']!r} limits the bins of single columns as well"
 
 
 def _threshold(draft: CriterionDraft) -> float:
@@ -324,7 +344,7 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """Return the first criterion with a threshold, where no columns are associated and none says more than single columns."""
+    """Return the first criterion with a threshold that all fits meet, for a draft that would have no criterion otherwise."""
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
@@ -334,12 +354,20 @@ def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[flo
 def with_threshold(
     draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, margin: float
 ) -> CriterionDraft | str:
-    """Give a criterion the threshold and epsilon that the public file shows to be possible; or say why it is not drafted."""
+    """Return a criterion with a threshold that fits can meet and with its epsilon, or the reason why it is not drafted.
+
+    Parameters
+    ----------
+    yardstick : criterion values of a half of the public file and of independent columns.
+    fits : criterion values of noisy fits.
+    sensitivity : sensitivity of the criterion; None if it has no threshold.
+    margin : margin of the joint test in units of the sensitivity.
+    """
     name = draft.settings["name"]
     if sensitivity is None:
         return draft
     if not math.isfinite(max(*fits, yardstick.perfect)):
-        return f"{name}: some group of a fit has nothing to compare"
+        return f"{name}: a fit had no rows to compare in some group"
 
     def above(reached: float) -> float:
         return rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
@@ -350,20 +378,20 @@ def with_threshold(
         threshold = above(max(fits))
     seen = (
         f"{_shown(yardstick.perfect)} between halves, up to {_shown(max(fits))} in {len(fits)} fits, "
-        f"{_shown(yardstick.independent)} if independent"
+        f"{_shown(yardstick.independent)} for independent columns"
     )
     share = MOST_OF_INDEPENDENT if {"column", "target"} & draft.settings.keys() else 1
     if yardstick.independent * share <= threshold and "single columns" not in draft.asks:
         passed = "pass" if yardstick.independent <= threshold else "nearly pass"
-        return f"{name}: independent columns would {passed} each threshold that can be met"
+        return f"{name}: independent columns would {passed} every threshold that fits can meet"
     if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
-        return f"{name}: no threshold below {_shown(threshold)} can be met, which promises little of {_shown(draft.about)}"
+        return f"{name}: fits can meet no threshold below {_shown(threshold)}, too large an error of {_shown(draft.about)}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
-        return f"{name}: with so few rows its noise would need epsilon {float(epsilon):g}"
+        return f"{name}: with so few rows, its noisy test would need epsilon {float(epsilon):g}"
     clip = draft.settings.get("clip")
     if isinstance(clip, int | float) and threshold >= clip:
-        return f"{name}: some bins are so rare that no threshold below {clip:g} can be met"
+        return f"{name}: some bins are so rare that fits can meet no threshold below {clip:g}"
     settings = {**draft.settings, "threshold": threshold, "epsilon": epsilon}
     return replace(draft, settings=settings, seen=seen)
 
@@ -375,37 +403,38 @@ def _shown(value: float) -> str:
 
 
 def rounded_up(value: float) -> float:
-    """Return the next number with one or two digits that a steward would write; above 0."""
+    """Return the next larger round number with one or two significant digits; 0.001 for a value of 0 or below."""
     if value <= 0:
         return _ROUND[0] / 1000
     power = 10.0 ** math.floor(math.log10(value))
     return float(f"{next(factor for factor in _ROUND if power * factor >= value * (1 - 1e-9)) * power:.4g}")
 
 
-# Plausibility rules that a public file suggests: pairs of values that hundreds of rows would have by chance, and none has.
+# Plausibility rules that a public file suggests: pairs of values that many rows would have by chance, but no row has.
 #
-# A suggestion is no more: what no row of the public file has may still be true of somebody.
+# The steward must check them, because a pair of values that no public row has may still be possible.
 
 LEAST_EXPECTED = 50
-"""Rows that independent columns would have, at least, where none has."""
+"""The least number of rows with a pair of values that independent columns would have, if no row has the pair."""
 SURE = 0.01
-"""Share of the rows that independent columns would have, from which on a rule is active: less may just be rare."""
+"""From this share of rows on that independent columns would have, a rule is active. Rarer values may be missing by chance."""
 MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
-"""Characters of a list of categories in a rule; a longer one is several rules."""
+"""The largest number of characters of a list of categories in a rule. Longer lists are divided into several rules."""
 MOST_CELLS = 2**14
-"""Of the largest table that a model needs for the active rules."""
+"""The largest number of cells of a table that a model needs for the active rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestion:
-    """A rule for released rows.
+    """A suggested plausibility rule for released rows.
 
     Attributes
     ----------
-    columns : the two columns.
-    expected : rows of the public file that would break it if the columns were independent.
-    active : whether the draft uses it; others stand there as a comment.
+    never : the condition that no row may meet.
+    columns : names of the two columns.
+    expected : number of public rows that would meet the condition if the columns were independent.
+    active : whether the draft applies the rule; other rules are written as comments.
     """
 
     never: str
@@ -415,12 +444,17 @@ class Suggestion:
 
     @property
     def compares(self) -> bool:
-        """Return whether the rule compares the two columns."""
+        """Whether the rule compares the numbers of the two columns."""
         return self.never == " > ".join(self.columns)
 
 
 def suggested_of_members(schema: Schema, transformation: Transformation, table: Counts) -> list[Suggestion]:
-    """Suggest rules for pairs of columns of a member; the table has the wide records of their roots, in bins."""
+    """Return suggested rules for pairs of columns of a member, the second of two linked tables.
+
+    Parameters
+    ----------
+    table : counts of the wide records of the roots, in bins.
+    """
     linked = schema.linked
     if linked is None:
         return []
@@ -431,7 +465,7 @@ def suggested_of_members(schema: Schema, transformation: Transformation, table: 
 
 
 Numbers = Callable[[Sequence[Column]], Mapping[str, np.ndarray]]
-"""The own number of every row of the public file in some columns, NaN where it has none."""
+"""Function that returns, for each of some columns by name, (n_rows,) the number of every public row; NaN if it has none."""
 
 
 def suggested_rules(
@@ -442,18 +476,21 @@ def suggested_rules(
     own_numbers: Numbers | None = None,
     steps: Mapping[str, float | None] | None = None,
 ) -> list[Suggestion]:
-    """Suggest rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep
-    together.
+    """Return suggested rules for pairs of columns, those with the most expected rows first.
+
+    A rule is active if at least 1% of the rows would break it by chance and a model can hold it together with the other active
+    rules.
 
     Parameters
     ----------
-    binnings : the drafted bins of every column, which `table` has.
-    without : columns of which no rule speaks.
-    own_numbers : without it no rule compares two columns.
-    steps : of the grids on which criteria may count the own values of columns.
+    binnings : drafted bins of each column of `table`.
+    table : counts of the public rows in these bins.
+    without : names of columns about which no rule is suggested.
+    own_numbers : function that returns the numbers of the rows; None for no rules that compare two columns.
+    steps : steps of the grids on which criteria count the own values of columns.
     """
     comparing = [] if own_numbers is None else _comparing(schema, binnings, table, without, own_numbers)
-    pairs = {frozenset(rule.columns) for rule in comparing}  # of which a comparison says more than some of its cells
+    pairs = {frozenset(rule.columns) for rule in comparing}  # a comparison replaces rules about single cells
     about_cells = [*_about_gaps(schema, binnings, table, without), *_about_cells(schema, binnings, table, without)]
     others = [rule for rule in about_cells if frozenset(rule.columns) not in pairs]
     return _best([*comparing, *others], schema, table, steps or {})
@@ -462,10 +499,10 @@ def suggested_rules(
 def _comparing(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
-    """Return rules that compare two columns of numbers, such as `wage > total`, those that would be broken most often first.
+    """Return rules that compare two columns of numbers, such as `wage > total`, those broken most often by chance first.
 
-    Pairs are looked for in bins: cells in which every number of one column is above every number of the other. Where none of
-    them has a row, though many would by chance, the own numbers of all rows decide.
+    A pair of columns is a candidate if no row is in a cell in which every number of one column is above every number of the
+    other, although many rows would be by chance. The own numbers of all rows then decide.
     """
     plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
     numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
@@ -505,7 +542,7 @@ def _best(
     tied, suggestions = list[tuple[int, ...]](), list[Suggestion]()
     for rule in chosen:
         pair = tuple(sorted(map(names.index, rule.columns)))
-        # a rule about bins needs a mask over all values of both columns, one that compares the two does not
+        # a rule about bins needs a mask over all values of the two columns; a rule that compares the columns does not
         cells = math.prod(_own_values(schema[name], steps.get(name)) for name in rule.columns)
         small = " and " not in rule.never or cells <= MAX_MASK_CELLS
         small = small and JunctionTree.of(sizes, [*tied, pair]).largest <= MOST_CELLS
@@ -516,14 +553,14 @@ def _best(
 
 
 def _own_values(column: Column, step: float | None) -> int:
-    """Return how many atomic bins a column has where a criterion computes with the own values of its rows."""
+    """Return the number of finest bins that a column has if a criterion computes with its own values."""
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
 
 
 def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
-    """Return whether a configuration with this rule can be loaded: one that it refuses would cost the whole draft."""
+    """Return whether a configuration with this rule can be loaded. An invalid rule would make the whole draft invalid."""
     try:
         parse_rule(never, domains, of_records=True)
     except RuleError:
@@ -542,8 +579,8 @@ def _about_cells(schema: Schema, binnings: Sequence[Binning], table: Counts, wit
         names = schema.names[a], schema.names[b]
         first, second = schema[names[0]], schema[names[1]]
         if ((~empty).sum(axis=1) <= 1).all() or ((~empty).sum(axis=0) <= 1).all():
-            continue  # one column follows from the other: a codelist, and no rule of plausibility
-        never_met = defaultdict[str, dict[int, float]](dict)  # bins of the second column, by the bins of the first without them
+            continue  # one column determines the other, like a codelist, so a rule would be pointless
+        never_met = defaultdict[str, dict[int, float]](dict)  # expected rows, by condition and by bin of the first column
         for row in range(len(empty)):
             for never, cells in _conditions(second, binnings[b], empty[row]):
                 if (rows := float(expected[row, cells].sum())) >= LEAST_EXPECTED:
@@ -554,10 +591,10 @@ def _about_cells(schema: Schema, binnings: Sequence[Binning], table: Counts, wit
 
 
 def _about_gaps(schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]) -> Iterable[Suggestion]:
-    """Yield rules on who is asked a question, and who is not: for every column with gaps, by the one column that tells most of
-    them.
+    """Yield rules about missing values, such as a question that is asked of some persons only.
 
-    A column that has a value in every row goes before one that has gaps itself.
+    For each column with missing values, the rules refer to the one column that explains most of them. Columns without missing
+    values of their own are preferred.
     """
     marginals, columns = lattice(table), [i for i, name in enumerate(schema.names) if name not in without]
     for answered in (i for i in columns if binnings[i].missing is not None):
@@ -576,11 +613,12 @@ def _about_gaps(schema: Schema, binnings: Sequence[Binning], table: Counts, with
 def _of_gaps(
     cause: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
 ) -> Iterable[Suggestion]:
-    """Yield bins of one column in which another one never has a value, or always.
+    """Yield rules for the bins of one column in which another column never has a value, or always has one.
 
     Parameters
     ----------
-    counts : (n_bins of `cause`, n_bins of `answered`) rows.
+    cause, answered : the column of the condition, and the column with missing values.
+    counts : (n_bins of `cause`, n_bins of `answered`) number of rows.
     """
     rows, gaps = counts.sum(axis=1), counts[:, of_answered.missing]
     share = float(gaps.sum() / max(1, rows.sum()))
@@ -594,7 +632,10 @@ def _of_gaps(
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
-    """Yield the bins that never occur as conditions: for ordered columns those below or above all that occur."""
+    """Yield conditions for bins that never occur, with a mask of these bins.
+
+    For numbers, only bins below or above all bins that occur are used.
+    """
     met = np.flatnonzero(~empty)
     if not len(met):
         return
@@ -610,8 +651,11 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
 
 
 def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
-    """Yield conditions for these bins, with the bins of each: of numbers one for each run of neighbours; none where no text can
-    be quoted, or the bins are groups of categories, of which rules do not speak."""
+    """Yield conditions for these bins, with the bins of each condition.
+
+    Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, or if the
+    bins are groups of categories, because rules cannot refer to groups.
+    """
     if binning.lower:
         for _, run in groupby(wanted_bins, key=lambda i: i - wanted_bins.index(i)):
             bins = list(run)
@@ -629,7 +673,7 @@ def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Ite
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
-    """Return the places of texts, in lists of at most `MOST_LISTED` characters, or of one text."""
+    """Return the keys of texts, divided into lists whose texts have at most `MOST_LISTED` characters, or of one text."""
     lists: list[list[int]] = []
     characters = 0
     for i, text in texts.items():
@@ -642,7 +686,7 @@ def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
 
 
 def _number(value: float) -> str:
-    """Return a number as rules write it: without an exponent."""
+    """Return a number as rules write it, without an exponent."""
     text = f"{value:.15g}"
     return text if "e" not in text else np.format_float_positional(float(text), trim="-")
 

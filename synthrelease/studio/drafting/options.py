@@ -1,7 +1,8 @@
-"""Areas within areas: columns of a public file of which one tells the other, and the draft that `--areas` asks for.
+"""Draft the options [geography], [marks] and [unit] of a release from a public file.
 
-The other columns are drafted as without the smallest areas, with tables that are raced and measured of the whole. Beside these
-every level of areas gets its own: those of an area that its rows can bear.
+[geography] has areas within areas, such as municipalities in regions (`--areas`). The other columns are drafted as without the
+smallest areas, and every level of areas has tables in addition, as far as the rows of an area allow. [marks] has numbers of
+rare indicators. [unit] states how rows belong to persons (`--unit`).
 """
 
 from __future__ import annotations
@@ -32,25 +33,27 @@ from synthrelease.studio.rehearsal.dependence import LEAST_ODD, from_independenc
 
 WITHIN = ">"
 _ROWS = 5
-"""Rows of the public file for each area on average, and for each cell of a table of areas, at least."""
+"""The least mean number of public rows per area, and per cell of a table of areas."""
 _TIMES = 3
-"""Areas for each one of the level above, at least."""
+"""The least ratio of the number of areas on a level to the number on the level above."""
 _MOST_GROUPS = 200
 _MOST_CELLS = 2**18
-"""That an area of the level above is divided into: all bins of its tables together."""
+"""The largest number of cells of a level's model, which is the product of the bins of its columns and the smallest areas."""
 _WHOLE, _NEXT = 0.002, 5
-"""How far off a mean cell of the whole may be, and how many times as much on each next level, where the budget allows it."""
+"""The wanted relative error of a mean cell in tables of all rows, and the factor by which it grows on each lower level."""
 _LEAST = 0.1
-"""Of the budget, that a level gets, at least."""
+"""The least share of the budget for a level."""
 _BEARABLE = 0.5
-"""One standard deviation of the noise in a table of areas, as a share of its mean cell, at most."""
+"""The largest ratio of the standard deviation of the noise in a table of areas to its mean cell."""
 
 
 def nested_columns(
     answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
 ) -> dict[str, str]:
-    """Return the question whether two columns are areas within areas, by the source of the larger ones: of codes or words, of
-    which there are too many to be drafted each by itself, and each of which has one value in the other column.
+    """Return, for the name of a column, the question whether its values are larger areas of another column's values.
+
+    The question is asked if the other column has too many codes or words for a bin each, and each of them occurs with only one
+    value of the column.
     """
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
@@ -73,7 +76,7 @@ def nested_columns(
             lies_in = (
                 f"each of the {n} values of {source!r} lies in one value of {chain[-2]!r}, and the draft groups most of them"
             )
-            again = f"If these are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}"
+            again = f"If the columns are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}"
             questions.setdefault(chain[-2], f"{lies_in}. {again}")
     return questions
 
@@ -84,7 +87,7 @@ def _may_be_level(column: ColumnDraft) -> bool:
 
 
 def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
-    """Return whether rows that are alike in one column are so in the other one."""
+    """Return whether each value of one column occurs with only one value of the other column."""
     valid = (lower >= 0) & (upper >= 0)
     pairs = np.unique(np.stack([lower[valid], upper[valid]]), axis=1)
     return len(np.unique(pairs[0])) == pairs.shape[1]
@@ -92,12 +95,12 @@ def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class AreasDraft:
-    """The draft of [geography].
+    """The draft of [geography]: areas within areas.
 
     Attributes
     ----------
-    levels : the columns of the larger areas, the largest first, as they are drafted by themselves.
-    column : the smallest areas, with a code for each, and the levels that its codelist gives it.
+    levels : drafted columns of the larger areas, the largest first.
+    column : column of the smallest areas, with a code for each area and the larger areas in its codelist.
     """
 
     levels: tuple[ColumnDraft, ...]
@@ -105,28 +108,30 @@ class AreasDraft:
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """The columns of areas in the release, from the largest to the smallest."""
+        """The names of the columns of areas in the release, from the largest to the smallest areas."""
         return (*(level.name for level in self.levels), self.column.name)
 
     @classmethod
     def of(cls, request: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
-        """Draft the areas from the words "region > municipality".
+        """Return the draft of the areas.
 
         Parameters
         ----------
-        answers : of the smallest areas.
-        columns : as they are drafted without them.
+        request : value of --areas, such as "region > municipality".
+        file : the public file.
+        answers : the column of the smallest areas.
+        columns : drafted columns without the smallest areas.
 
         Raises
         ------
-        InputError : when a column is none that can be a level, or is told by no other one.
+        InputError : when a column cannot be a level of areas, or when an area lies in several larger areas or in none.
         """
         sources = areas_asked(request, file)
         drafted = {column.source: column for column in columns}
         for source in sources[:-1]:
             if source not in drafted or not _may_be_level(drafted[source]):
                 usable = listing(name for name, column in drafted.items() if _may_be_level(column))
-                raise InputError(f"--areas: expected columns of at most {_MOST_GROUPS} areas ({usable}), found {source!r}.")
+                raise InputError(f"--areas: expected columns with at most {_MOST_GROUPS} areas ({usable}), found {source!r}.")
         rows, labels, areas = every_row(file, sources), dict[str, dict[str, str]](), dict[str, np.ndarray]()
         for source, (texts, codes) in rows.items():
             drafted_codes = drafted[source].codes if source != sources[-1] else {}
@@ -136,8 +141,8 @@ class AreasDraft:
         for upper, lower in pairwise(sources):
             if not _tells(areas[lower], areas[upper]):
                 raise InputError(
-                    f"--areas: expected each {lower!r} of the public file in one {upper!r}, found one in several. The largest "
-                    "areas come first."
+                    f"--areas: expected each {lower!r} of the public file in one {upper!r}, found one in several. Name the "
+                    "largest areas first."
                 )
         column = draft_codes(answers, [draft.name for draft in columns], "", apart=True)
         smallest, levels = areas[sources[-1]], {}
@@ -151,8 +156,9 @@ class AreasDraft:
         return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
 
     def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-        """Return the columns with the smallest areas in the place of the level above, and without the levels, which come with
-        them.
+        """Return the columns with the smallest areas in place of the level above, and without the larger areas.
+
+        The codelist of the smallest areas determines the larger areas.
         """
         columns_ = [self.column if column.name == self.chain[-2] else column for column in columns]
         return [column for column in columns_ if column.name not in self.chain[:-1]]
@@ -160,14 +166,19 @@ class AreasDraft:
     def measured(
         self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
     ) -> AreaTables:
-        """Return the tables of the whole, which are those of the other columns that were raced, and those of each level: of the
-        smallest columns, as far as a mean cell bears the noise that is left for it; else the areas alone.
+        """Return the tables of all rows, the tables of each level of areas, and the shares of the budget.
+
+        The tables of all rows are those that the comparison of plans chose, without areas. On each level, columns with few bins
+        have a table by area, as long as the noise is at most half of a mean cell. If no column can have one, the areas alone
+        are counted.
 
         Parameters
         ----------
-        raced : tables, as `PlanRace.terms` has them.
-        sizes : bins of all columns but the smallest areas.
-        cost : of all tables, in the measure of the noise.
+        raced : chosen tables, as `PlanRace.terms` returns them.
+        sizes : number of bins of each column except the smallest areas.
+        n_rows : number of rows of the public file.
+        cost : privacy cost of all tables, in the measure of the noise.
+        noise : kind of noise.
         """
         whole = [tuple(term.split(":")) for term in raced]
         whole = [columns for columns in whole if not set(columns) & {*self.chain}]
@@ -186,7 +197,7 @@ class AreasDraft:
         return AreaTables.of(whole, tables_of, bins, noise)
 
     def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
-        """Return how many of these columns, the smallest first, have tables of a level that are not too large for the model."""
+        """Return the number of columns, those with the fewest bins first, whose tables on a level are not too large."""
         cells, n = 1, 0
         for name in names:
             cells *= sizes[name]
@@ -196,12 +207,13 @@ class AreasDraft:
         return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return the rules; those about areas stay as comments, since they would tie columns to every area."""
+        """Return the rules, with those about areas inactive, because they would need tables of a column by every area."""
         return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
-        """Return the criteria of the other columns, and how many rows the smallest areas have, as that of single columns. Where
-        rows are compared, smallest areas are not.
+        """Return the criteria of the other columns, and a criterion of the share of rows in each of the smallest areas.
+
+        Criteria that compare whole rows ignore the smallest areas.
         """
         name = self.column.name
         single = next(criterion for criterion in drafted if criterion.asks == "shares of single columns")
@@ -213,12 +225,12 @@ class AreasDraft:
 
 
 class AreaTables(NamedTuple):
-    """Tables of the whole and of each level, and how the budget is divided among them.
+    """The tables of all rows and of each level of areas, with their shares of the budget.
 
     Attributes
     ----------
-    wanted : of the generator: how far off a mean cell of each level may be.
-    shares : of the budget, for each table.
+    wanted : the generator's setting `wanted`: the wanted relative error of a mean cell at each level, as a text.
+    shares : share of the budget for each table, by the names of its columns.
     """
 
     wanted: str
@@ -226,6 +238,7 @@ class AreaTables(NamedTuple):
 
     @property
     def texts(self) -> tuple[str, ...]:
+        """The tables as terms of a formula, such as `region:sex`."""
         return tuple(":".join(columns) for columns in self.shares)
 
     @classmethod
@@ -236,7 +249,15 @@ class AreaTables(NamedTuple):
         bins: Mapping[str, int],
         noise: type[CountNoise],
     ) -> AreaTables:
-        """Divide the budget. A level that would get less than its least part of the budget gets that much."""
+        """Return the tables with the budget divided among them, so that every level of areas has at least a tenth.
+
+        Parameters
+        ----------
+        whole : tables of all rows.
+        names_of : for each level of areas, the columns that have a table by area.
+        bins : number of bins of each column.
+        noise : kind of noise.
+        """
         levels: list[list[tuple[str, ...]]] = [[*whole]]
         levels += [[(level, name) for name in names] or [(level,)] for level, names in names_of.items()]
         power = power_of(noise)
@@ -258,47 +279,45 @@ class AreaTables(NamedTuple):
 
 
 def areas_asked(request: str, file: PublicFile) -> list[str]:
-    """Return the columns of the file that --areas names, the largest areas first.
+    """Return the names of the columns that --areas states, the largest areas first.
 
     Raises
     ------
-    InputError : for fewer than two different columns of the file.
+    InputError : when a name is no column of the file, occurs twice, or is the only one.
     """
     sources = [source.strip() for source in request.split(WITHIN)]
     if unknown := [source for source in sources if source not in file.columns]:
         raise InputError(f"--areas: expected columns of the file ({listing(file.columns)}), found {unknown[0]!r}.")
     if not 2 <= len(set(sources)) == len(sources):
         raise InputError(
-            f"--areas: expected different columns, the largest areas first, as 'region > municipality'; found {request!r}."
+            f"--areas: expected different columns, the largest areas first, such as 'region > municipality', found {request!r}."
         )
     return sources
 
 
-# Groups of rare marks that come together, and whether a draft keeps more of them by their number in each row.
+# Groups of rare indicators that occur together, whose number in each row may be a column of its own.
 #
-# A mark that one row in a hundred has comes together with another one in a few rows, which the noise of their own table
-# hides.
-# How many marks of a group a row has is one table of four cells, and each mark by that number one of eight: a model of
-# largest
-# entropy shares the number out among the marks. Everything here looks at public data alone.
+# Two indicators that one row in a hundred has occur together in a few rows only, which the noise of their joint table would
+# hide. The number of indicators in a group needs one table of four cells, and each indicator by this number needs a table of
+# eight cells. A maximum-entropy model then divides the number among the indicators. Only public data are used here.
 
 MOST = 3
-"""Marks of one row that are told apart: so many stand for more, too."""
+"""The largest number of indicators that is counted separately; it stands for all larger numbers, too."""
 RARE = 0.1
-"""Part of the rows that have a mark, at most."""
+"""The largest share of the rows that have a rare indicator."""
 _TOGETHER = 0.8 * LEAST_STRENGTH
-"""Mean Cramer's V between the marks of two groups from which on they are one."""
+"""From this mean of Cramer's V between the indicators of two groups on, the groups are merged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarksDraft:
-    """The draft of [marks].
+    """The draft of [marks]: groups of rare indicators whose number in each row is a column.
 
     Attributes
     ----------
-    groups : by the name of the column with their number, the columns of marks.
-    yes : of each of these the category that is a mark.
-    n_before, n_lost : pairs that fits of the draft lose without and with the numbers of marks.
+    groups : for the name of each column with a number of indicators, the names of the columns of these indicators.
+    yes : label of the rare category of each indicator.
+    n_before, n_lost : numbers of pairs that fits of the draft lose without and with the numbers of indicators.
     """
 
     groups: Mapping[str, tuple[str, ...]]
@@ -307,15 +326,15 @@ class MarksDraft:
     n_lost: int = 0
 
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
-        """Return the tables that were raced, without those of two marks of one group, and the number of each group by each
-        mark.
+        """Return the tables to measure, as terms of a formula with weights.
 
-        These tell how many rows have each mark, too, so that tables of single marks count half, and they themselves twice as
-        much as other tables (docs/appendix/benchmarks.md has what other weights keep).
+        Tables of two indicators of one group are replaced by tables of each indicator by the number of its group. The latter
+        also show how many rows have each indicator. So their weight is 2, and the weight of tables of single indicators is 0.5
+        (docs/appendix/benchmarks.md compares other weights).
 
         Parameters
         ----------
-        raced : tables, as `PlanRace.terms` has them, with weights by their cells.
+        raced : chosen tables, as `PlanRace.terms` returns them.
         """
         tables = [tuple(term.split(":")) for term in raced]
         inside = [set(marks) for marks in self.groups.values()]
@@ -333,18 +352,18 @@ class MarksDraft:
 
     @property
     def settings(self) -> dict[str, object]:
-        """The settings of [marks], without its groups."""
+        """The settings of [marks] except the groups."""
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
         return {"most": MOST} | ({"yes": yes} if yes else {})
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
-    """Return groups of rare marks that come together, as far as a draft loses pairs of them; None where there are none.
+    """Return groups of rare indicators that occur together; None if the draft loses no pair of columns within a group.
 
     Parameters
     ----------
-    table : the public rows in the drafted bins.
-    lost : pairs of columns that fits of the draft lose.
+    table : counts of the public rows in the drafted bins.
+    lost : pairs of columns whose association fits of the draft lose.
     """
     yes = dict(_marks(columns, table))
     of_pairs = [set(pair) for pair in lost]
@@ -362,7 +381,7 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
 
 
 def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Return the columns of two categories of which one is rare, with its bin and its label."""
+    """Yield the names of columns with two categories of which one is rare, with the bin and the label of the rare category."""
     for column in columns:
         plain = column.kind in ("code", "category") and not column.common and not column.levels and len(column.codes) == 2
         if plain and column.name in table.layout.columns:
@@ -373,7 +392,10 @@ def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str,
 
 
 def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return for every two marks Cramer's V, 0 where they avoid each other, and the rows that have both beyond chance."""
+    """Return, for every two indicators, Cramer's V and the number of rows with both in excess of chance.
+
+    Cramer's V is set to 0 if fewer rows than by chance have both indicators.
+    """
     names, tables, pairs = table.layout.columns, lattice(table), dict[tuple[str, str], tuple[float, float]]()
     for first, second in combinations(sorted(yes, key=names.index), 2):
         counts = tables.get((names.index(first), names.index(second)))[:2, :2]
@@ -383,7 +405,7 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
-    """Join marks into groups: again and again the two that come together most, by the mean over their marks."""
+    """Return groups of indicators from agglomerative clustering by the mean of Cramer's V between two groups."""
     strength = np.zeros((len(marks), len(marks)))
     for (mark, partner), (v, _) in together.items():
         strength[marks.index(mark), marks.index(partner)] = strength[marks.index(partner), marks.index(mark)] = v
@@ -398,17 +420,17 @@ def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float
     return [[marks[i] for i in sorted(group)] for group in groups]
 
 
-# How rows belong to persons: what `init --unit` answers, and the table [unit] of a draft, which asks where nobody has.
+# How rows belong to persons: the value of `init --unit`, or the question in [unit] of the draft.
 
 ROW = "row"
 MOST_ROWS, FEWEST_PERSONS = 1000, 20
-AS_KEY = "[unit] has it as the key, which tells whose row it is and is never released"
+AS_KEY = "it is the key of [unit], which identifies the person of a row and is never released"
 _IF_NONE = (
-    "If it stands for an unknown person, leave the key of such rows empty in the private file: then they are left out. As it "
-    "is, they count as one person."
+    "If this value stands for unknown persons, leave the key of such rows empty in the private file, so that they are "
+    "excluded. Otherwise the rows count as one person."
 )
 _MENTIONED = 6
-"""Candidates that a draft names."""
+"""The largest number of columns that a draft names in one sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,13 +439,14 @@ class UnitAnswer:
 
     Attributes
     ----------
-    key, records : the column that tells whose row it is, and how many rows of each person are released; without a key each
-        row is another person.
-    first_by : the number of the record by which a person's rows are ordered, where the file has one that is not released; else
-        they are drawn at random. A released value chooses no row: the release would describe the rows with such values.
-    heavy : the value of the key that may stand for none (`keys.heavy_value`).
-    varying : the columns in which rows of a person differ, released or not, by the share of later rows in which they do.
-    without_key, later : rows of the public file that have no key, and those beyond what is released of each person.
+    key : name of the column that identifies the person of a row; None if every row is a different person.
+    records : largest number of released rows of each person.
+    first_by : column of record numbers that orders the rows of a person; empty if rows are drawn at random. A released column
+        is never used, because the release would then describe rows with particular values.
+    heavy : phrase about a value of the key that may stand for unknown persons, from `heavy_value`; empty if there is none.
+    varying : columns in which rows of a person differ, with the number of further different values as a share of the further
+        rows.
+    without_key, later : number of public rows without a key, and number of rows beyond the released rows of each person.
     """
 
     key: str | None = None
@@ -436,30 +459,37 @@ class UnitAnswer:
 
     @property
     def doubt(self) -> str:
-        """Return the questions to the steward about the key and the order of rows; empty where nothing is doubtful."""
+        """The questions to the steward about the key and the order of rows; empty if there are none."""
         sentences = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
             sentences.append(
-                f"Is {self.first_by[0]!r} the order of events? Every row has its own number there, so the first event of each "
-                'person is released. first_by = "random" draws one.'
+                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row, so the draft releases the "
+                "first "
+                'rows of each person by it. To draw random rows instead, set first_by = "random".'
             )
         elif columns:
             sentences.append(
-                "Which row of a person is released? One is drawn at random. Columns in which later rows of a person differ: "
-                f"{', '.join(columns[:_MENTIONED])}{rest}. To release first events alone, name the "
-                'column that tells their order: first_by = ["COLUMN"].'
+                "The draft releases random rows of each person. Columns in which the rows of a person differ: "
+                f"{', '.join(columns[:_MENTIONED])}{rest}. To release the first events instead, name the column with the order "
+                "of "
+                'events: first_by = ["COLUMN"].'
             )
         return " ".join(sentences)
 
     @classmethod
     def of(cls, request: str, names: Collection[str]) -> UnitAnswer:
-        """Read the words `row`, `KEY` or `KEY:3`.
+        """Return the answer for a value of --unit: `row`, `KEY` or `KEY:3`.
+
+        Parameters
+        ----------
+        request : value of --unit.
+        names : names of the columns of the file.
 
         Raises
         ------
-        InputError : when there is no such column, or the number is none from 1 to 1000.
+        InputError : when the file has no such column, or the number is not a whole number from 1 to 1000.
         """
         if request == ROW:
             return cls()
@@ -470,22 +500,27 @@ class UnitAnswer:
             guess = closest(key, names)
             meant = f" Did you mean {guess!r}?" if guess else ""
             raise InputError(
-                f"--unit: expected `row`, or a column of the file ({listing(names)}), perhaps with how many rows of each "
-                f"person are released behind a colon; found {without_secrets(repr(key), [key])}.{meant}"
+                f"--unit: expected `row`, or a column of the file ({listing(names)}), optionally with a colon and the number "
+                f"of released rows of each person, found {without_secrets(repr(key), [key])}.{meant}"
             )
         if not (n_rows.isascii() and n_rows.isdigit() and 1 <= int(n_rows[:9]) <= MOST_ROWS):
             raise InputError(
-                f"--unit: expected a number of rows of each person from 1 to {MOST_ROWS} behind {key + ':'!r}, "
-                f"found {n_rows!r}."
+                f"--unit: expected a number of rows of each person from 1 to {MOST_ROWS} after {key + ':'!r}, found {n_rows!r}."
             )
         return cls(key=key, records=int(n_rows))
 
     def ordered(self, file: PublicFile, unreleased: Collection[str]) -> UnitAnswer:
-        """Add the columns in which rows of a person differ, and the number of the record, where an unreleased column is one.
+        """Return the answer with the facts about the key in the public file, and with the column that orders rows, if there is
+        one.
+
+        Parameters
+        ----------
+        file : the public file.
+        unreleased : names of columns that are not released. One with a different number in every row may order the rows.
 
         Raises
         ------
-        InputError : when the key has so few values that it tells no persons apart.
+        InputError : when the key has fewer than 20 different values, which cannot identify persons.
         """
         if self.key is None:
             return self
@@ -493,8 +528,8 @@ class UnitAnswer:
         keys, every = rows.pop(self.key)
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(
-                f"--unit: expected a column that tells persons apart, by at least {FEWEST_PERSONS} values; found {self.key!r} "
-                f"with {n} in the public file."
+                f"--unit: expected a column that identifies persons, with at least {FEWEST_PERSONS} different values, found "
+                f"{self.key!r} with {n} in the public file."
             )
         times = np.bincount(every, minlength=len(keys)).tolist()
         heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
@@ -519,30 +554,31 @@ class UnitAnswer:
 
 
 def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> tuple[str, str]:
-    """Return the column with the bin whose share leans most because persons count once, and not with all their rows; and how
-    much it leans, a sentence.
+    """Return the name of the column in which the released rows of persons differ most from all rows, and a sentence about it.
+
+    The difference is that of the share of rows in a bin.
 
     Parameters
     ----------
-    table, whole : the rows of persons that are released, and all rows of the public file, in the same bins.
+    table, whole : counts of the released rows of persons, and of all rows of the public file, in the same bins.
     """
     shares = [[rows.marginal([i]) / rows.total for rows in (table, whole)] for i in range(len(binnings))]
     column, (of_persons, of_all) = max(enumerate(shares), key=lambda item: float(np.abs(item[1][0] - item[1][1]).max()))
     bin_, name = int(np.abs(of_persons - of_all).argmax()), table.layout.columns[column]
     return name, (
-        f"Of all bins {binnings[column].labels[bin_]!r} of {name} leans most: {of_persons[bin_]:.0%} "
-        f"of the rows that stand for persons, {of_all[bin_]:.0%} of all rows of the public file."
+        f"The difference is largest for {binnings[column].labels[bin_]!r} of {name}: {of_persons[bin_]:.0%} "
+        f"of the released rows of persons, and {of_all[bin_]:.0%} of all rows of the public file."
     )
 
 
 def shared_keys(left_out: Sequence[LeftOut]) -> str:
-    """Say which columns look like keys that several rows share, as a question about persons."""
+    """Return the sentences that name columns that look like keys shared by several rows; empty if there are none."""
     keys = [column for column in left_out if column.rows_of_one > 1]
     keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:
         return ""
-    rows_of = [f"{column.source!r} up to {column.rows_of_one} rows, {column.mean_rows:.3g} in the mean" for column in keys]
-    rest = f"; and {len(keys) - _MENTIONED} more" if len(keys) > _MENTIONED else ""
+    rows_of = [f"{column.source!r} (up to {column.rows_of_one} rows, {column.mean_rows:.3g} on average)" for column in keys]
+    rest = f" and {len(keys) - _MENTIONED} more columns" if len(keys) > _MENTIONED else ""
     heavy = "; ".join(f"{column.source!r} has {column.heavy}" for column in keys[:_MENTIONED] if column.heavy)
     question = f" {heavy}. {_IF_NONE}" if heavy else ""
-    return f"In the public file rows share the values of {'; '.join(rows_of[:_MENTIONED])}{rest}.{question}"
+    return f"In the public file, several rows share a value of {', '.join(rows_of[:_MENTIONED])}{rest}.{question}"

@@ -38,7 +38,7 @@ def test_the_columns_that_were_asked_for_in_the_order_of_the_file_and_the_others
     [
         (AskedFor(only=("agee", "sex")), ["--only: expected columns of the file", "'agee': did you mean 'age'?"]),
         (AskedFor(leave_out=("net_income",)), ["--leave-out", "did you mean 'net income'?"]),
-        (AskedFor(leave_out=tuple(NAMES)), ["some column is left"]),
+        (AskedFor(leave_out=tuple(NAMES)), ["at least one column to draft"]),
         (AskedFor(only=("age",), leave_out=("sex",)), ["found both"]),
     ],
 )

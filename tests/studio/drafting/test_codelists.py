@@ -34,7 +34,7 @@ def test_of_a_code_and_its_text_the_text_becomes_the_codelist(first: str, tmp_pa
     code = column(found, "code")
     assert code.kind == "code"
     assert {text: one.label for text, one in code.codes.items()} == {str(each): word for each, word in WORDS.items()}
-    assert "'text' names them" in code.remark
+    assert "'text' has labels for the codes" in code.remark
     assert because(found, "text").startswith("it is the codelist of 'code'")
 
 
@@ -52,14 +52,14 @@ def test_codes_of_letters_have_texts_too_and_a_number_in_words_is_a_number(tmp_p
     )
     assert column(found, "s").codes["BR"].label == "Bretagne"
     assert column(found, "age").bins is not None
-    assert because(found, "words").startswith("it says the same as 'age'")
+    assert because(found, "words").startswith("it has the same information as 'age'")
 
 
 def test_of_numbers_that_tell_each_other_one_stays(tmp_path: Path) -> None:
     ages = RANDOM.integers(20, 60, N)
     found = drafted(frame(age=ages, born=2000 - ages), tmp_path)
     assert column(found, "age").kind == "integer"
-    assert because(found, "born").startswith("it says the same as 'age'")
+    assert because(found, "born").startswith("it has the same information as 'age'")
 
 
 def test_a_text_that_several_codes_share_is_no_codelist(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_few_differences_are_asked_about_and_not_decided(tmp_path: Path) -> No
     words[5], words[6] = words[6] + " ", "Stat"
     found = drafted(frame(code=CODES, text=words), tmp_path)
     assert isinstance(found["code"], ColumnDraft)
-    assert "'code' says the same in " in column(found, "text").doubt
+    assert "'code' has the same information in " in column(found, "text").doubt
     unlike = drafted(frame(code=CODES, text=RANDOM.permutation(words)), tmp_path)
     assert not column(unlike, "text").doubt
 
@@ -105,7 +105,7 @@ def test_keys_and_columns_that_are_nearly_constant_are_not_joined(tmp_path: Path
     shared = RANDOM.choice(RANDOM.integers(10**7, 10**8, 600), N)
     words = [f"{chr(97 + number % 26)}{number}" for number in shared.tolist()]
     found = drafted(frame(number=shared, name=words), tmp_path)
-    assert "as a key" in because(found, "number")
+    assert "like a key" in because(found, "number")
 
 
 def test_texts_of_many_codes_do_not_keep_them_from_their_first_characters(tmp_path: Path) -> None:
@@ -116,4 +116,4 @@ def test_texts_of_many_codes_do_not_keep_them_from_their_first_characters(tmp_pa
     found = drafted(frame(d=np.array(codes)[picked], t=[texts[codes[place]] for place in picked]), tmp_path)
     assert column(found, "d").characters == 1
     assert set(column(found, "d").codes) == {"A", "C", "I", "J"}
-    assert because(found, "t").startswith("it is the codelist of 'd'")
+    assert because(found, "t").startswith("it holds the labels of 'd'")

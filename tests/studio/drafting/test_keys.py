@@ -117,7 +117,7 @@ def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> No
     found = key_of(events + 200_000, "tapaus_no")
     assert found is not None
     assert found.because.startswith(
-        "it has 2901 different values, up to 100 rows each, as a key of persons, events or places has"
+        "it has 2901 different values, up to 100 rows each, like a key of persons, events or places"
     )
     assert "(38% of the rows have one of their own)" in found.because
     assert found.rows_of_one == 100

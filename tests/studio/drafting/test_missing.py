@@ -82,7 +82,7 @@ def test_a_code_below_zero_is_named_and_asked_about() -> None:
     assert (found.missing_label, found.missing_rows) == ("code -1", 300)
     assert found.facts
     assert min(found.facts.numbers.values(), default=0) >= 0
-    assert "take it out of missing_values" in found.doubt
+    assert "delete it from missing_values" in found.doubt
     named = column_alone(Answers.of("x", quantity(("-1", 300)), 0, CodebookEntry(labels={"-1": "Never"})))
     assert isinstance(named, ColumnDraft)
     assert named.missing_label == "Never"

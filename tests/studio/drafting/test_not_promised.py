@@ -32,8 +32,8 @@ def test_every_pair_that_fits_lose_is_named_once_with_a_reason(file: PublicFile)
     assert sorted(table.pairs) == sorted({"age:ward", *(f"mark:sign {number}" for number in range(40))})
     assert table.why
     words = " ".join(text.replace("#", "").split())
-    assert "For the first 2 the model has no room" in words
-    assert "Of the last 39 fewer than one row in a hundred" in words  # one pair is lost among all rows, too
+    assert "For the first 2 the model is too large already" in words
+    assert "For the last 39, fewer than one row in a hundred" in words  # one pair is lost among all rows, too
 
 
 def test_of_very_many_pairs_as_many_are_named_as_the_file_can_hold(file: PublicFile) -> None:

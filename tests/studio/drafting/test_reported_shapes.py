@@ -74,7 +74,7 @@ NUMBERS = cells(lambda draw, _: draw.randrange(60))
 SEX = one_of("m", "f")
 THREES = [f"{row % 7},{row % 5},{row % 3}" for row in range(ROWS)]
 DAYS = cells(lambda draw, _: f"2020{draw.randrange(1, 13):02d}{draw.randrange(1, 29):02d}")
-UNTIDY = "its numbers are written with marks between thousands, units or signs"
+UNTIDY = "its numbers have separators of thousands, units or signs"
 
 SHAPES = [
     Shape(
@@ -164,7 +164,7 @@ SHAPES = [
         thread="sdv-dev/SDV#2413",
         what="remarks, each another one",
         content=lines([f"somebody said {row} times {row * row}" for row in range(ROWS)]).encode(),
-        left_out="free text, or names",
+        left_out="it holds free text or names",
     ),
     Shape(
         thread="DataResponsibly/DataSynthesizer#37",
@@ -192,7 +192,7 @@ SHAPES = [
         what="NA for Namibia among codes of countries",
         content=lines(one_of("NA", "ZA", "BW", "AO", "ZM")).encode(),
         kind="category",
-        asked="does it stand for Namibia",
+        asked="If NA stands for Namibia",
     ),
     Shape(
         thread="pandas-dev/pandas#4793",
@@ -239,7 +239,7 @@ SHAPES = [
         content=lines(SEX, one_of("a", "b", "c"), names="age,grp 1,grp-1").encode(),
         column="grp_1_2",
         kind="category",
-        asked="its name is nearly 'grp 1'",
+        asked="the name of this column is nearly 'grp 1'",
     ),
     Shape(
         thread="sdv-dev/SDV#1109",
@@ -302,7 +302,7 @@ SHAPES = [
         thread="simonw/sqlite-utils#228",
         what="no header",
         content=lines(NUMBERS, names="18,3").encode(),
-        refused="found numbers alone",
+        refused="found only numbers",
     ),
     Shape(
         thread="dathere/datapusher-plus#256",
