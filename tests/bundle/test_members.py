@@ -327,10 +327,12 @@ def _drafts(tmp_path: Path, roots: str, members: str) -> Callable[..., object]:
 
 def test_what_no_draft_can_be_made_of_is_told(tmp_path: Path) -> None:
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "hh;age\n1;2\n2;3\n")
-    with pytest.raises(InputError, match="--members: expected the column 'hh'|to have the delimiter, encoding and decimal mark of roots.csv"):
+    with pytest.raises(
+        InputError, match="--members: expected the column 'hh'|to have the delimiter, encoding and decimal mark of roots.csv"
+    ):
         drafted("hh")
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "house,age\n1,2\n2,3\n")
-    with pytest.raises(InputError, match="--members: expected the column 'hh', as --key says, in members.csv; found none"):
+    with pytest.raises(InputError, match="--members: expected the column 'hh' \(--key\) in members.csv, found no such column"):
         drafted("hh")
     with pytest.raises(InputError, match="--members: expected --key with the name of the column"):
         drafted(None)

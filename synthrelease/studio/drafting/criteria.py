@@ -317,9 +317,7 @@ def one_of_each(
                 not isinstance(first, CriterionDraft) or _threshold(first) > _MUCH_WIDER * _threshold(second)
             )
             if taken and isinstance(second, CriterionDraft):
-                limit = (
-                    f"only a threshold of {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "no threshold"
-                )
+                limit = f"only {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "no threshold"
                 why = f"Features have the representative values of their bins, because with own values {limit} could be met"
                 outcomes[index] = replace(second, remark=f"{second.remark}. {why}")
             outcomes[replaced if taken else index] = None
@@ -385,7 +383,9 @@ def with_threshold(
         passed = "pass" if yardstick.independent <= threshold else "nearly pass"
         return f"{name}: independent columns would {passed} every threshold that fits can meet"
     if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
-        return f"{name}: fits can meet no threshold below {_shown(threshold)}, too large an error of {_shown(draft.about)}"
+        return (
+            f"{name}: fits can meet no threshold below {_shown(threshold)}, too much for a statistic of {_shown(draft.about)}"
+        )
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
         return f"{name}: with so few rows, its noisy test would need epsilon {float(epsilon):g}"

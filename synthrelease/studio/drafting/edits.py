@@ -1,9 +1,8 @@
-"""Change a finished draft, comments kept: adopt the plan of a rehearsal, leave out columns, move limits of bins, and fill in
-representative values.
+"""Decide the changes to a configuration and its acceptance file: adopt a plan, leave out or add columns, move limits of bins.
 
-Whoever decides that a column is not released would have to find it in rules, tables of generators, criteria and so on. What is
-about the column goes with it; what names it among others stays without it. What somebody has to decide is said, and then
-nothing is written.
+Comments and layout are kept (`toml_edit`). When a column is left out, rules, tables and criteria that are about the column
+alone are deleted, and lists that name it among other columns lose its name. If a decision of the steward is needed, an error
+states it and nothing is written.
 """
 
 from __future__ import annotations
@@ -62,23 +61,24 @@ from synthrelease.studio.rehearsal.advice import Offer, with_law
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.words import rounds_text
 
-# Writing what a rehearsal proposes into the configuration: the generation budget and the law of the number of rounds.
+# Write the proposal of a rehearsal into the configuration: the generation budget and the distribution of the number of rounds.
 #
-# Both are chosen on public data, so they are fixed before any private file is read (theory 2b, price of a law).
+# A proposal is chosen on public data, so it is fixed before any private file is read (theory 2b, price of a law).
 
 OF_OTHER_LAWS = ("stop_probability", "shape")
-"""Settings of [selection] that a hidden number of rounds takes the place of."""
+"""Settings of [selection] that are removed when a hidden number of rounds is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adopted:
-    """The changes written by `adopt`.
+    """The changes that `adopt` wrote.
 
     Attributes
     ----------
-    changes : in sentences.
-    before : what the release cost.
-    spec : as it is now.
+    path : path of the configuration.
+    changes : the changed settings, in words.
+    before : cost of the release before the change.
+    spec : the specification after the change.
     """
 
     path: Path
@@ -88,44 +88,49 @@ class Adopted:
 
 
 def why_not(rehearsal: Rehearsal) -> str:
-    """Say why nothing of a rehearsal can be adopted, in a sentence; empty where something can."""
+    """Return the reason why the proposal of a rehearsal cannot be adopted, in words; empty if it can be adopted."""
     proposal = rehearsal.proposal
     if not rehearsal.complete:
-        return "the rehearsal is not complete. The same command goes on"
+        return "the rehearsal is not complete. Run the same command again to continue it"
     if proposal is None or proposal.chosen is None or proposal.chosen.total is None:
-        return "it proposes no number of rounds"
+        return "the rehearsal proposes no number of rounds"
     if proposal.chosen.total >= rehearsal.spec.plan.total.epsilon:
-        return "the specification costs no more than what the rehearsal found"
+        return "the configuration costs no more than the plan that the rehearsal proposes"
     if proposal.judgement is None:
-        return "what it proposes was not confirmed by fresh attempts. The same command goes on"
+        return "the proposed plan was not confirmed by new attempts. Run the same command again to continue"
     if not proposal.confirmed:
         return (
-            f"in fresh attempts its plan finds no table in {percent(proposal.judgement.nothing)} of the releases, more than "
-            f"the {percent(proposal.wanted)} of --nothing. The same command with a smaller --nothing looks for another"
+            f"in new attempts the proposed plan accepts no table in {percent(proposal.judgement.nothing)} of releases, more "
+            f"than the {percent(proposal.wanted)} of --nothing. Run the same command with a smaller --nothing to find another "
+            "plan"
         )
     return ""
 
 
 def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
-    """Write an offer of a rehearsal into the configuration, comments kept. What is changed is loaded before it is written.
+    """Write the plan that a rehearsal proposes into the configuration, and keep its comments.
+
+    The changed configuration is loaded before it is written.
 
     Parameters
     ----------
-    spec : as it was rehearsed.
+    config : path of the configuration.
+    spec : the specification as it was rehearsed.
+    chosen : the plan to adopt.
 
     Raises
     ------
-    OutputError : when the configuration was changed since, cannot be changed line by line, or cannot be written.
-    SpecError, BudgetError : when the changed configuration could not be used. Nothing is written then.
+    OutputError : when the configuration has changed since the rehearsal, its layout cannot be edited, or it cannot be written.
+    SpecError, BudgetError : when the changed configuration is invalid or exceeds its limit. Nothing is written then.
     """
     path = checked_path(config)
     old = path.read_bytes()
     if load_spec(path).digest != spec.digest:
-        raise OutputError(f"{path}: was changed since it was rehearsed. Nothing was adopted: rehearse it as it is now.")
+        raise OutputError(f"{path}: the file has changed since the rehearsal. Nothing was adopted. Rehearse the file again.")
     new = changed(path, old, list(_edits(path, chosen)))
     loaded = loaded_changed(spec, path, new)
     if loaded.plan.total.epsilon != chosen.total:
-        raise OutputError(f"{path}: the new lines cost another amount than the rehearsed plan. Nothing was adopted.")
+        raise OutputError(f"{path}: expected the cost of the rehearsed plan, found another cost. Nothing was adopted.")
     loaded.check_limit()
     rows = rows_tried(spec)
     replace_files({path: (old, new)})
@@ -136,7 +141,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
         path=path,
         changes=(
             f"generation = {decimal_text(chosen.generation)}, before {decimal_text(spec.generation_budget)}",
-            f"rounds = {_rounds(chosen)}" + (f", in place of {' and '.join(instead)}" if instead else ""),
+            f"rounds = {_rounds(chosen)}" + (f", instead of {' and '.join(instead)}" if instead else ""),
         ),
         before=spec.plan.total,
         spec=loaded,
@@ -144,17 +149,22 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 
 
 def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
-    """Adopt the plan that the shortlist of a rehearsal proposes, where it costs less than the configuration.
+    """Adopt the cheaper plan that a rehearsal's shortlist proposes for a configuration.
+
+    Parameters
+    ----------
+    config : path of the configuration.
+    shortlist : path of shortlist.toml.
 
     Raises
     ------
-    OutputError : where it proposes none, or none that was confirmed by fresh attempts; and as `adopt`.
-    SpecError, BudgetError : as `adopt`.
+    OutputError : when the shortlist proposes no cheaper plan that new attempts confirmed, and for the reasons of `adopt`.
+    SpecError, BudgetError : for the reasons of `adopt`.
     """
     spec = load_spec(checked_path(config))
     proposal = cheaper_plan(spec, shortlist)
     if proposal is None or proposal.nothing_high is None:
-        raise OutputError(f"{shortlist}: proposes no cheaper plan that was confirmed. Nothing was adopted.")
+        raise OutputError(f"{shortlist}: expected a confirmed plan that costs less, found none. Nothing was adopted.")
     rounds = tomllib.loads(proposal.lines, parse_float=Decimal)["selection"]["rounds"]
     law = FiniteLaw(atoms=tuple((int(n), Fraction(share)) for n, share in rounds.items()))
     changed_spec = with_law(spec, proposal.generation, law)
@@ -167,7 +177,10 @@ def _rounds(chosen: Offer) -> str:
 
 
 def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
-    """Yield the changes; a table that another configuration hands down is written out, since it is taken as a whole."""
+    """Yield the changes to the configuration.
+
+    A table that is inherited from another configuration is written out in full, because tables are inherited as a whole.
+    """
     tables, file = read_toml(path), read_configuration(path)
     remark = "adopted from a rehearsal on public data"
     new = {
@@ -187,7 +200,7 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Return whether the rehearsal in this folder was of the specification before its proposal was adopted."""
+    """Return whether the folder holds a rehearsal of the specification as it was before the proposal was adopted."""
     path = out / "shortlist.toml"
     if not path.is_file():
         return False
@@ -203,14 +216,14 @@ _IN_A_SUM = re.compile(r"(\w+)\s*[\[(]")
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOutOf:
-    """The parts removed from a configuration and its acceptance file, or to be removed.
+    """The changes to a configuration and its acceptance file when columns are left out.
 
     Attributes
     ----------
-    paths : the two files.
-    taken : what went, and what stays without the columns, in sentences.
-    to_look_at : what is left to the steward.
-    before, after : what the release cost, and costs.
+    paths : paths of the configuration and of the acceptance file.
+    taken : descriptions of the removed parts, and of the parts that stay without the columns.
+    to_look_at : sentences on what the steward should check.
+    before, after : cost of the release before and after the change.
     """
 
     paths: tuple[Path, Path]
@@ -221,22 +234,23 @@ class LeftOutOf:
 
 
 def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = False, take_over: bool = False) -> LeftOutOf:
-    """Take columns out of a configuration and of its acceptance file, comments kept.
+    """Remove columns from a configuration and its acceptance file, keep the comments, and return the changes.
 
-    The changed files are loaded before they are written; either both are written or none.
+    The changed files are loaded before they are written. Either both files are written or neither.
 
     Parameters
     ----------
-    columns : by their names in the release.
-    dry_run : only say what would be changed.
-    take_over : write tables that another configuration hands down out in this one, where a column has to go from them; else
-        that is refused.
+    config : path of the configuration.
+    columns : names of the columns in the release.
+    dry_run : whether to return the changes without writing them.
+    take_over : whether an inherited table that names a column is first copied into this configuration. Otherwise such a table
+        is an error.
 
     Raises
     ------
-    InputError : when there is no such column, or something that names it needs a decision.
-    SpecError : when the files cannot be loaded as they are, or could not be afterwards.
-    OutputError : when they cannot be changed line by line, or written.
+    InputError : when the release has no such column, or when something that names the column needs a decision.
+    SpecError : when the files cannot be loaded before or after the change.
+    OutputError : when the layout of a file cannot be edited, or a file cannot be written.
     """
     path = checked_path(config)
     spec = load_spec(path)
@@ -247,7 +261,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
             guess = f" Did you mean {near!r}?" if near else ""
             raise InputError(f"{path}: expected columns of the release ({listing(spec.schema.names)}), found {name!r}.{guess}")
 
-    # what names them, and whether somebody has to decide first
+    # find everything that names the columns, and decisions that the steward must make first
     file = read_configuration(path)
     acceptance_path = Path(os.path.normpath(beside(file.file_of("acceptance"), str(file.tables["acceptance"]))))
     references = _References(gone, file.tables, read_toml(acceptance_path))
@@ -255,18 +269,18 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
     inherited = [edit for edit in references.of_configuration if file.file_of(dotted(edit.path)) == file.base]
     copied = list(dict.fromkeys(str(edit.path[0]) for edit in inherited if take_over and edit.path[0] in file.inherited))
     undecided = references.undecided + [
-        f"{dotted(edit.path)} stands in {file.base}, which this configuration extends: take the column out there"
+        f"{dotted(edit.path)} is in {file.base}, which this configuration extends. Leave the column out there"
         for edit in inherited
         if edit.path[0] not in copied
     ]
     undecided += _shared(path, acceptance_path, bool(references.of_acceptance))
     if undecided:
         raise InputError(
-            f"{path}: expected that {listing(gone)} can be left out without a decision, found what needs one. Nothing was "
+            f"{path}: expected that {listing(gone)} can be left out without a decision, found decisions to make. Nothing was "
             "written.\n" + "\n".join(f"- {text}." for text in dict.fromkeys(undecided))
         )
 
-    # both files without them, loaded before they are written; the acceptance file first: it still fits the old configuration
+    # load the changed files before writing; write the acceptance file first, because it still fits the old configuration
     old = {path: path.read_bytes(), acceptance_path: acceptance_path.read_bytes()}
     configuration = changed(path, taken_over(file, old[path], copied), references.of_configuration)
     acceptance = changed(acceptance_path, old[acceptance_path], references.of_acceptance)
@@ -284,7 +298,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
 
 
 def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
-    """Yield other configurations beside this one that the change would reach."""
+    """Yield a sentence for each other configuration in the same folder that the change would affect."""
     for neighbour in sorted(path.parent.glob("*.toml")):
         if neighbour.resolve() == path.resolve():
             continue
@@ -294,24 +308,24 @@ def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
             continue
         extended, of_neighbour = (beside(neighbour, str(tables.get(key))).resolve() for key in ("extends", "acceptance"))
         if extended == path.resolve():
-            yield f"{neighbour} extends this configuration and would lose the column, too: give one of them tables of its own"
+            yield f"{neighbour} extends this configuration and would lose the column, too. Copy the tables into that file first"
         elif changes and of_neighbour == acceptance.resolve():
-            yield f"{neighbour} has the same acceptance file, {acceptance}, which would be changed: give one of them a copy"
+            yield f"{neighbour} has the same acceptance file, {acceptance}, which would change. Give one of them a copy first"
 
 
 def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Iterable[str]:
-    """Yield comments and texts of the changed files in which a column is still named."""
+    """Yield a sentence for each changed file in which comments or texts still name a column."""
     names = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, gone))})(?!\w)")
     for path, content in contents.items():
         lines = [str(n) for n, line in enumerate(content.decode("utf-8-sig").split("\n"), 1) if names.search(line)]
         if lines:
-            yield f"{path}: comments or texts still name it in line{'s' if len(lines) > 1 else ''} {', '.join(lines)}"
+            yield f"{path}: comments or texts still name the column in line{'s' if len(lines) > 1 else ''} {', '.join(lines)}"
 
 
 class _References:
-    """All places that name some columns in the tables of the two files, with the change to each.
+    """A search for everything that names some columns in the two files, with the change to each.
 
-    Which settings of criteria name columns, and how, stands on their fields (`settings.base.NamesColumns`).
+    The fields of criteria state which settings name columns, and how (`settings.base.NamesColumns`).
     """
 
     def __init__(self, gone: Collection[str], configuration: Mapping[str, Any], acceptance: Mapping[str, Any]):
@@ -320,6 +334,7 @@ class _References:
         self.taken, self.to_look_at, self.undecided = list[str](), list[str](), list[str]()
 
     def look(self) -> None:
+        """Search both files, and collect the changes, the remarks and the decisions that the steward must make."""
         self._columns()
         for index, rule in enumerate(self.tables.get("rules", ())):
             if self._names(rule.get("never", "")):
@@ -331,13 +346,13 @@ class _References:
             conditions = [query.get(part) or "" for part in ("query", "given", "minus")]
             if query.get("mean") in self.gone or any(map(self._names, conditions)):
                 question = _one_line(" ".join(filter(None, [query.get("mean"), *conditions])))
-                self._take(("intended_queries", index), f"the question {question!r} that it is meant to answer")
+                self._take(("intended_queries", index), f"the intended question {question!r}")
         models = self.tables.get("models", ())
         about = [index for index, model in enumerate(models) if self._names(model["question"])]
         for index in about:
             self._take(("models", index), f"the model {_one_line(models[index]['question'])!r}")
         if about and len(about) == len(models):
-            self._take(("budget", "models"), "budget.models, as no model is left")
+            self._take(("budget", "models"), "budget.models, because no model is left")
         for card in (("card",), ("card", "en"), ("card", "he")):
             self._keys((*card, "columns"))
         self._imputation()
@@ -350,16 +365,16 @@ class _References:
         self._criteria()
 
     def _take(self, path: Path_, description: str, *, acceptance: bool = False, value: str | None = None) -> None:
-        """Remove an entry, or replace its value."""
+        """Record the removal of an entry, or a new value for it, with a description."""
         (self.of_acceptance if acceptance else self.of_configuration).append(Edit(path=path, toml=value))
         self.taken.append(description)
 
     def _names(self, condition: str) -> bool:
-        """Return whether a condition compares one of the columns."""
+        """Return whether a condition names one of the columns outside quotation marks."""
         return any(match["name"] in self.gone for match in _WORD.finditer(condition) if match["name"])
 
     def _keys(self, path: Path_) -> None:
-        """Take the columns out of a table with an entry for each."""
+        """Remove the entries of the columns from a table with an entry for each column."""
         table: Any = self.tables
         for step in path:
             table = table.get(step, {})
@@ -374,7 +389,7 @@ class _References:
         in_use = {codes for name, codes in codelists.items() if name not in self.gone}
         for name, codes in codelists.items():
             if name in self.gone and codes not in in_use:
-                self.to_look_at.append(f"the codelist {codes} is used by no column of this configuration any more")
+                self.to_look_at.append(f"no column of this configuration uses the codelist {codes} any more")
 
     def _generator(self, index: int, generator: Mapping[str, Any]) -> None:
         ways = {"tables": self._formula, "only_measured": self._formula, "sums": self._sums}
@@ -386,7 +401,7 @@ class _References:
                 continue
             description = f"terms of {dotted(path)}"
             if "" in rest and (setting == "tables" or len(rest) > 1):
-                self.undecided.append(f"{dotted(path)} would be left without a term: say what it shall measure")
+                self.undecided.append(f"{dotted(path)} would have no term left. Name the tables to measure first")
             elif "" in rest:
                 self._take(path, dotted(path))
             else:
@@ -394,7 +409,7 @@ class _References:
                 self._take(path, description, value=toml(rest) if isinstance(value, list) else formula(rest[0], lines=lines))
 
     def _formula(self, text: str) -> str:
-        """Return a formula without the columns; a table that is then part of another one is not measured by itself."""
+        """Return a formula without the columns. A table that is then a margin of another table is removed."""
         terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
             return text
@@ -411,8 +426,9 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Return sums of products without those that have one of the columns as a factor: without the column their meaning
-        changes.
+        """Return a sum of products without the products that have one of the columns as a factor.
+
+        A product without one of its factors would have another meaning.
         """
         terms = [" ".join(term.split()) for term in text.split("+")]
         rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
@@ -421,22 +437,26 @@ class _References:
     def _imputation(self) -> None:
         match = self.tables.get("imputation", {}).get("match", [])
         if match and self.gone >= {*match}:
-            self.undecided.append("imputation.match would be left empty: say in which columns donors shall agree")
+            self.undecided.append("imputation.match would be empty. Name the columns in which donors must agree first")
             return
         for index, name in enumerate(match):
             if name in self.gone:
                 self._take(("imputation", "match", index), f"{name!r} in imputation.match")
 
     def _to_decide(self) -> None:
-        """Find tables in which a column is a promise of its own: totals, persons, pieces."""
+        """Find settings in which the steward must replace a column, such as the order of a person's rows or published
+        totals.
+        """
         for source in UnitTable.model_validate(self.tables.get("unit", {})).order:
             tables = self.tables["columns"].items()
             names = {name for name, table in tables if source in (table.get("source", name), table.get("minus"))}
             if names and names <= self.gone:
-                self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
+                self.undecided.append(
+                    f"unit.first_by orders by {source!r}, which no column would use. Change unit.first_by first"
+                )
         for top in (*OPTIONS, "intended_queries"):
             for path in _places(self.tables.get(top), (top,), self.gone):
-                self.undecided.append(f"{dotted(path)} names it: decide on its replacement, and change it first")
+                self.undecided.append(f"{dotted(path)} names the column. Decide on a replacement, and change the setting first")
 
     def _criteria(self) -> None:
         criteria = self.acceptance["criteria"]
@@ -446,7 +466,7 @@ class _References:
             about = [table[setting] for setting, way in ways.items() if way == "about" and table.get(setting) in self.gone]
             rest = self._smaller(table)
             if about or rest is None:
-                gone[index] = f"is about {about[0]}" if about else "has nothing left to look at"
+                gone[index] = f"is about {about[0]}" if about else "would compare no column"
             else:
                 smaller[index] = rest
         same = dict[str, int]()
@@ -454,9 +474,9 @@ class _References:
             text = str(sorted((name, str(value)) for name, value in table.items() if name not in _OF_ONE))
             first = same.setdefault(text, index)
             if first != index and (table != criteria[index] or smaller[first] != criteria[first]):
-                gone[index] = f"says the same as {criteria[first]['name']!r} then"
-        while building := {  # criteria that name one that goes, as the prediction of a line names the line
-            index: f"builds on {table['coefficients']!r}"
+                gone[index] = f"would equal {criteria[first]['name']!r}"
+        while building := {  # criteria that depend on a removed one, as a criterion of predictions depends on its regression
+            index: f"depends on {table['coefficients']!r}"
             for index, table in enumerate(criteria)
             if index not in gone and table.get("coefficients") in {criteria[index]["name"] for index in gone}
         }:
@@ -464,13 +484,13 @@ class _References:
         for index, why in sorted(gone.items()):
             self._take(("criteria", index), f"the criterion {criteria[index]['name']!r}, which {why}", acceptance=True)
         if len(gone) == len(criteria):
-            self.undecided.append("no criterion would be left: write one that is about other columns first")
+            self.undecided.append("no criterion would be left. Add a criterion about other columns first")
         for index, table in smaller.items():
             if index not in gone and table != criteria[index]:
                 self._replace(index, criteria[index], table)
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the criterion without the columns; None where nothing is left for it to compare."""
+        """Return the criterion without the columns; None if it would compare nothing."""
         smaller = self._without(CRITERIA[table["kind"]], table)
         if table.get("tables") and not smaller["tables"]:
             del smaller["tables"]
@@ -480,7 +500,7 @@ class _References:
         return None if any(not any(map(smaller.get, settings)) for settings in looked_at) else smaller
 
     def _without(self, model: type[BaseModel], table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a table without the columns that its settings name, by their annotation."""
+        """Return a table of settings without the columns. Annotations of the model state which settings name columns."""
         rest = dict(table)
         for setting, way in naming_columns(model).items():
             value = rest.get(setting)
@@ -506,21 +526,21 @@ class _References:
 
     def _replace(self, index: int, table: Mapping[str, Any], smaller: Mapping[str, Any]) -> None:
         settings = [setting for setting in table if table[setting] != smaller.get(setting)]
-        self.taken.append(f"from {', '.join(settings)} of the criterion {table['name']!r}, which stays")
+        self.taken.append(f"the name in {', '.join(settings)} of the criterion {table['name']!r}, which stays")
         if "features" in settings:
-            self.to_look_at.append(f"the line of {table['name']!r} has other features now: look at its threshold")
+            self.to_look_at.append(f"the regression of {table['name']!r} has fewer features now. Check its threshold")
         if "by" in settings and not smaller["by"]:
-            self.to_look_at.append(f"{table['name']!r} has no groups any more: it is about all rows together")
+            self.to_look_at.append(f"{table['name']!r} has no groups any more and is about all rows together")
         for setting in settings:
             self.of_acceptance += _edits_of_leaving_out(("criteria", index, setting), table[setting], smaller.get(setting))
 
 
 _OF_ONE = ("name", "threshold", "epsilon", "reason")
-"""What may differ between two criteria that say the same."""
+"""Settings in which two criteria with the same content may differ."""
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
-    """Yield the changes element by element, so that the layout of lists stays."""
+    """Yield the change from an old to a new value, element by element, so that the layout of lists is kept."""
     if new is None:
         yield Edit(path=path)
     elif isinstance(old, dict):
@@ -536,7 +556,7 @@ def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
 
 
 def _places(value: Any, path: Path_, names: Collection[str]) -> Iterable[Path_]:
-    """Yield where a name stands, as a text or as a key."""
+    """Yield the path of each text or key that is one of the names."""
     if isinstance(value, str) and value in names:
         yield path
     elif isinstance(value, dict):
@@ -551,20 +571,20 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-# Other limits between the bins of a column of numbers, and what follows from them in both files.
+# New limits between the bins of a column of numbers, and the changes that follow in both files.
 
 Limits = tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MovedLimits:
-    """The limits written by an edit.
+    """The settings that change when limits or bounds of a column are moved.
 
     Attributes
     ----------
-    alternatives : the bins of each alternative that changes.
-    numbers : what stands for bins, by their labels, as a whole.
-    groups : the bins of [groups]; None where they stay as they are.
+    alternatives : bins of each alternative that changes.
+    numbers : all representative values of the column, by the label of the bin.
+    groups : bins of the column in [groups]; None if they do not change.
     """
 
     alternatives: Mapping[str, list[str]]
@@ -573,7 +593,7 @@ class MovedLimits:
 
 
 def limits_of(column: Column) -> dict[str, Limits]:
-    """Return the limits between the bins of each alternative of a column of numbers; empty for others."""
+    """Return the limits between the bins of each alternative of a column of numbers; empty for other columns."""
     return {} if column.bounds is None else {name: binning.lower[1:] for name, binning in column.alternatives.items()}
 
 
@@ -587,22 +607,24 @@ def with_limits(
     public: PublicFile | None,
     policy: InputTable,
 ) -> MovedLimits:
-    """Give one alternative other limits.
+    """Return the settings that change when one alternative of a column has new limits.
 
-    A limit that only moves, moves in the other alternatives and in [groups], too, where these have it; one that goes leaves
-    [groups]. A bin that is new has the mean of the public rows in it as its number, as in a draft.
+    If the number of limits is unchanged, a moved limit moves in other alternatives and in [groups] as well. A removed limit is
+    removed from [groups]. A new bin has the mean of its public rows as representative value, as in a draft.
 
     Parameters
     ----------
-    limits : increasing, between the bounds.
-    numbers : `numbers` of the column as they stand.
-    groups : the bins of the column in [groups]; None where it has none, or names an alternative.
-    public : the public file; without one new bins stand for their middle.
+    column : the column of numbers.
+    alternative : name of the alternative that changes.
+    limits : new limits between the bounds.
+    numbers : present representative values of the column.
+    groups : bins of the column in [groups]; None if [groups] has none or names an alternative.
+    public : the public file; without it, new bins have the default representative value.
     policy : [input] of the configuration.
 
     Raises
     ------
-    ValueError : for no limit, or one that is not between the bounds, or no whole number in a column of these.
+    ValueError : when there is no limit, or when a limit is not between the bounds or, for whole numbers, not a whole number.
     """
     whole, old = column.kind == "integer", limits_of(column)
     new = tuple(sorted(set(limits)))
@@ -630,10 +652,11 @@ def with_limits(
 def with_bounds(
     column: Column, bounds: tuple[float, float], numbers_of: Mapping[str, float], public: PublicFile | None, policy: InputTable
 ) -> MovedLimits:
-    """Give a column other bounds: bins that ended at the old ones, or do not reach the new ones, end there.
+    """Return the settings that change when a column has new bounds.
 
-    Such a bin gets the mean of the public rows in it, of which those beyond the bounds count as the bound. Without a public
-    file it keeps its number, where it can hold it.
+    Bins that ended at the old bounds, or would not reach the new bounds, end at the new bounds. Such a bin has the mean of its
+    public rows as representative value, with rows beyond the bounds counted as the bound. Without a public file, the bin keeps
+    its representative value, limited to the bounds.
     """
     whole, alternatives, labels = column.kind == "integer", dict[str, list[str]](), dict[str, str]()
     fresh = dict[str, IntervalBin]()
@@ -656,17 +679,16 @@ def with_bounds(
 
 
 def _ends(binning: Binning, whole: bool) -> Ends:
-    """Return the lowest and the highest number of closed end bins."""
+    """Return the lowest and the highest number of a column's bins; None for an end that is open."""
     ends = (binning.lower[0], binning.upper[-1] - (1 if whole else 0))
     low, high = (end if math.isfinite(end) else None for end in ends)
     return low, high
 
 
 def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
-    """Return the representative values of all bins of a column: the present ones, and for each other bin the mean of the public
-    rows in it.
+    """Return the present representative values of a column, and for each other bin the mean of its public rows.
 
-    A number of a bin that the column has no longer goes. No bin gets a number that is as good as its middle.
+    Values of bins that the column no longer has are removed. A bin whose mean is close to its default value has no entry.
     """
     whole = column.kind == "integer"
     texts = [binning.labels[: binning.present] for binning in column.alternatives.values()]
@@ -681,8 +703,9 @@ class FilledNumbers:
 
     Attributes
     ----------
-    added : by the name of the column, the new numbers.
-    removed : how many numbers belonged to bins that are gone.
+    path : path of the configuration.
+    added : for the name of each column, the new representative values by bin.
+    removed : number of removed values, whose bins no longer exist.
     """
 
     path: Path
@@ -691,26 +714,30 @@ class FilledNumbers:
 
 
 def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
-    """Write the mean of the public rows in each bin of numbers that has none, comments kept.
+    """Write the mean of the public rows as representative value of each bin without one, and keep the comments.
 
-    After bins were edited by hand, the file may have representative values of old bins. It cannot be loaded with them, so they
-    are removed first.
+    After bins were edited by hand, the configuration may have representative values of old bins. They are removed first,
+    because the configuration cannot be loaded with them.
 
     Parameters
     ----------
-    members : the public file of the members, where the configuration has them.
+    config : path of the configuration.
+    public : the public file.
+    members : the public file of the second of two linked tables, if the configuration has [members].
 
     Raises
     ------
-    InputError : where another configuration hands the columns down.
-    SpecError : when the file cannot be loaded for another reason.
-    OutputError : when it cannot be changed line by line, or written.
+    InputError : when the columns are inherited from another configuration.
+    SpecError : when the configuration cannot be loaded for another reason.
+    OutputError : when the layout of the configuration cannot be edited, or it cannot be written.
     """
     path = checked_path(config)
     old = path.read_bytes()
     file = read_configuration(path, old)
     if "columns" in file.inherited:
-        raise InputError(f"{path}: expected [columns] in this file, found it in {file.base}. Fill the numbers there.")
+        raise InputError(
+            f"{path}: expected [columns] in this file, found [columns] in {file.base}. Use `numbers` on that file."
+        )
     stale = list(_stale_numbers(file.tables))
     current = changed(path, old, stale)
     spec = load_changed(path, current)
@@ -718,7 +745,7 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
     for column in spec.schema.columns:
         above, name = table_of(spec, column.name)[:-1], table_of(spec, column.name)[-1]
         source = public if above == ("columns",) or members is None else members
-        table = value_at(tables, above).get(name)  # none of the number of members
+        table = value_at(tables, above).get(name)  # the number of members has no table of its own
         if column.bounds is None or name in added or column.source not in source.columns or table is None:
             continue
         numbers_of = table.get("numbers", {})
@@ -734,7 +761,7 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
 
 
 def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
-    """Yield numbers that stand for no bin of their column of numbers."""
+    """Yield the removal of each representative value whose bin does not exist."""
     for above in (("columns",), ("members", "columns")):
         for name, table in value_at(tables, above).items() if above[0] in tables else ():
             if table.get("kind") not in ("integer", "real"):
@@ -742,7 +769,7 @@ def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
             whole, alternatives = table["kind"] == "integer", table.get("alternatives", {}).values()
             try:
                 intervals = [parse_bins(list(map(str, texts)), whole_numbers=whole) for texts in alternatives]
-            except Unexpected:  # loading says where
+            except Unexpected:  # loading the file reports the error
                 continue
             labels = {interval.label for bins in intervals for interval in bins}
             stale = (label for label in table.get("numbers", ()) if label not in labels)
@@ -750,7 +777,7 @@ def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
 
 
 def table_of(spec: ReleaseSpec, name: str) -> Path_:
-    """Return where the table of a column of the record stands; the columns of all members have one."""
+    """Return the path of the settings of a column of the record. The columns of all members share their settings."""
     linked = spec.schema.linked
     for slot in linked.slots if linked else ():
         if name in slot:
@@ -759,13 +786,13 @@ def table_of(spec: ReleaseSpec, name: str) -> Path_:
 
 
 def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
-    """Return moved limits; where a limit would meet another one, all stay."""
+    """Return the limits after a move; unchanged if a moved limit would equal another limit."""
     new = tuple(sorted(moved.get(limit, limit) for limit in limits))
     return new if len(set(new)) == len(limits) and not set(moved.values()) & set(limits) else limits
 
 
 def _texts(column: Column, alternative: str, limits: Limits) -> list[str]:
-    """Return the bins as they are written; the first and the last stay as closed as they were."""
+    """Return the bins between limits as a configuration writes them, with the ends of the present alternative."""
     binning, whole = column.alternatives[alternative], column.kind == "integer"
     return bin_texts(limits, whole=whole, ends=_ends(binning, whole))
 
@@ -784,10 +811,10 @@ def _numbers(column: Column, fresh: Sequence[IntervalBin], public: PublicFile | 
     return bin_numbers(values[order], times[order], fresh, column.bounds, column.kind == "integer") if len(values) else {}
 
 
-# A criterion that a steward asks for in words, as a table of the acceptance file.
+# A criterion that a steward adds in the desk, as a table of the acceptance file.
 
 MARGIN = 0.02
-"""By how much of all rows a group may be smaller than in the candidate, where the criteria say nothing else."""
+"""The default of `size_margin`: how much smaller a group may be than in the released table, as a share of all rows."""
 
 
 def criterion_edits(
@@ -801,19 +828,21 @@ def criterion_edits(
     value: str = "",
     reason: str = "",
 ) -> list[Edit]:
-    """Return the changes of the acceptance file.
+    """Return the changes to the acceptance file that add a criterion.
 
     Parameters
     ----------
-    acceptance : its tables.
-    kind : of `ASKED_FOR`.
-    columns : the column that it is about, and those of the table, or to group by.
-    threshold, epsilon : numbers as they are written.
-    value : a label of the column, for a kind that asks how often it occurs.
+    spec : the specification.
+    acceptance : contents of the acceptance file.
+    kind : kind of criterion, one of `ASKED_FOR`.
+    columns : the column that the criterion is about, followed by the other columns of its table, or by the columns to group by.
+    threshold, epsilon : numbers as texts.
+    value : label of the column, for a kind about the frequency of a value.
+    reason : reason for the criterion.
 
     Raises
     ------
-    ValueError : for columns that there are not, and another kind.
+    ValueError : for an unknown kind, an unknown column, or no column.
     """
     names = list(dict.fromkeys(name for name in columns if name))
     unknown = [name for name in names if name not in spec.schema.by_name]
@@ -830,14 +859,14 @@ def criterion_edits(
 
 
 def _name(spec: ReleaseSpec, kind: str, columns: Sequence[str]) -> str:
-    """Return a name that no other criterion has."""
+    """Return a name for the criterion that no other criterion has."""
     by = f" by {' and '.join(columns[1:])}" if columns[1:] else ""
     used_names, words = {criterion.name for criterion in spec.criteria}, f"{kind.replace('_', ' ')} of {columns[0]}{by}"[:74]
     return next(name for name in (words, *(f"{words} {i}" for i in range(2, 400))) if name not in used_names)
 
 
 def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: str) -> dict[str, object]:
-    """Return the criterion's new settings by name."""
+    """Return the settings of the new criterion, without name, kind, threshold, epsilon and reason."""
     fields, first, names = CRITERIA[kind].model_fields, columns[0], [column.name for column in columns]
     if "tables" in fields:
         return {"tables": [":".join(names)]}
@@ -849,21 +878,21 @@ def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: st
     return settings | {key: setting for key, setting in usual.items() if key in fields}
 
 
-# What the columns of a public file were taken for and why, and a column drafted as another kind.
+# The kinds that a draft chose for the columns of a public file, with the reasons, and a column drafted as another kind.
 
 Kind = Literal["number", "name", "date"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guesses:
-    """The draft's choices for a public file.
+    """The choices of a draft for the columns of a public file.
 
     Attributes
     ----------
-    because : by the name of the column in the file, why it is what it was taken for.
-    doubtful : of some of them what speaks against it.
+    because : for the name of each column in the file, the remark on its kind.
+    doubtful : for some of the columns, the question about the kind.
     left_out : columns of the file that a draft leaves out, with the reason.
-    dates : columns of the file that hold dates.
+    dates : names of the columns of the file that hold dates.
     """
 
     because: Mapping[str, str] = field(default_factory=dict)
@@ -873,7 +902,7 @@ class Guesses:
 
     @classmethod
     def of(cls, *files: PublicFile) -> Guesses:
-        """Read each file once more: the public one, and that of members where there is one."""
+        """Return the choices for the columns of one or two public files; the second is that of the members."""
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
             columns, gone, dated = drafted_columns(file, {})
@@ -885,11 +914,16 @@ class Guesses:
 
 
 def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
-    """Return the settings of a column of the configuration that holds this column of the file as another kind.
+    """Return the settings with which a column of the public file is released as a given kind.
+
+    Parameters
+    ----------
+    source : name of the column in the file.
+    kind : "number", "name" (codes or categories) or "date".
 
     Raises
     ------
-    InputError : where the file's values are of no such kind.
+    InputError : when the values of the column cannot be of this kind, or when they need a codelist in a file of its own.
     """
     entry = CodebookEntry(number=kind == "number", code=kind == "name")
     columns, left_out, _ = drafted_columns(file, {source: entry})
@@ -899,13 +933,13 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
         reason = next((gone.because for gone in left_out if gone.source == source), "its values are of another kind")
         raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
     if codelist_name("", column):
-        raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own: draft anew with `init`.")
+        raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own. Draft again with `init`.")
     settings = column_settings("", column)
     alternatives = {key.partition(".")[2]: settings.pop(key) for key in [*settings] if key.startswith("alternatives.")}
     return settings | ({"alternatives": alternatives} if alternatives else {}) | {"source": source}
 
 
-# A column of the public file that a configuration does not release, added with what has to name it.
+# A column of the public file is added to a configuration that does not release it.
 
 
 def bring_back(
@@ -916,24 +950,27 @@ def bring_back(
     source: str,
     kind: Kind,
 ) -> tuple[list[Edit], list[Edit]]:
-    """Return the changes of the configuration and of the acceptance file.
+    """Return the changes to the configuration and to the acceptance file that add a column of the public file.
 
-    It is released in its coarse bins, and a generator that measures tables by name measures its single table with the weight
-    of the like. Criteria that ask about every column leave it out of account.
+    The column is released in its coarse bins. A generator that names its tables measures a table of the column, with the median
+    weight of the tables of single columns. Criteria that compare all columns ignore it.
 
     Parameters
     ----------
-    configuration, acceptance : the tables of the two files.
-    source : the column of the file.
+    spec : the specification.
+    configuration, acceptance : contents of the two files.
+    file : the public file.
+    source : name of the column in the file.
+    kind : "number", "name" (codes or categories) or "date".
 
     Raises
     ------
-    InputError : where its values are of no such kind, or it is released.
+    InputError : when the column is released already, is a key, or cannot be of this kind.
     """
     if source not in file.columns or any(source in column.sources for column in spec.schema.columns):
-        raise InputError(f"{source!r} is no column of the public file that is left out.")
+        raise InputError(f"expected a column of the public file that is left out, found {source!r}.")
     if source == spec.unit.key:
-        raise InputError(f"{source!r} says whose row a row is, so it is never released.")
+        raise InputError(f"{source!r} identifies the person of a row, so it is never released.")
     settings = column_as(file, source, kind)
     name = plain_name(source, spec.schema.names)
     if name == source:
@@ -945,7 +982,7 @@ def bring_back(
     for index, generator in enumerate(configuration["generators"]):
         tables, path = generator.get("tables"), ("generators", index, "tables")
         if isinstance(tables, str) and not _covers_all(tables):
-            one_line = "\n" not in tables.strip()  # else the formula keeps the lines that it has
+            one_line = "\n" not in tables.strip()  # a formula of several lines keeps its lines
             term = _term(tables, name)
             formula_text = toml(f"{tables} + {term}") if one_line else f'"""\n{tables.strip()} +\n{term}\n"""'
             edits.append(Edit(path=path, toml=formula_text))
@@ -962,7 +999,7 @@ def _covers_all(tables: str) -> bool:
 
 
 def _term(tables: str, name: str) -> str:
-    """Return the table of the column alone, with the middle weight of the others of one column."""
+    """Return a formula's term for the table of a column, with the median weight of the terms of single columns."""
     weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
     weight = weights[len(weights) // 2] if weights else 1.0
     return name if weight == 1 else f"{weight:g} {name}"

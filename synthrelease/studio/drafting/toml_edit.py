@@ -1,8 +1,8 @@
-"""Changes in the text of a TOML file: everything that is not changed stays as it stands, comments and layout too.
+"""Edit the text of TOML files and keep comments and layout; write values, formulas and comments as TOML.
 
-Values, and what stands inside of lists and inline tables, are changed by tomlkit. A table with a header of its own goes with
-its lines, and with the comment right above its header; comments that stand apart stay, because they are about what follows.
-Whether the text then says what it should is checked by reading it, not trusted.
+Values, and elements of lists and inline tables, are changed by tomlkit. A table with a header is removed with its lines and
+with the comment directly above its header. Other comments are kept, because they belong to the following lines. After every
+change, the text is parsed and compared with the expected contents.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 
 Path_ = tuple[str | int, ...]
-"""Where a value stands in the tables: ("criteria", 2, "by", 0)."""
+"""The path of a value in nested tables and lists, such as ("criteria", 2, "by", 0)."""
 
 _TEXT_OR_COMMENT = re.compile(r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|#[^\n]*", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """One change.
+    """One change to a TOML file.
 
     Attributes
     ----------
-    path : where; the place behind the last one of a list of tables adds a table to it.
-    toml : the new value as TOML writes it; None takes out what is there.
-    remark : a comment behind a key that is new.
+    path : path of the value. The index after the last table of a list of tables adds a table.
+    toml : the new value as TOML; None to remove the value.
+    remark : comment behind a new key.
     """
 
     path: Path_
@@ -57,15 +57,15 @@ class Edit:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text of a TOML file with these changes, which do not touch each other.
+    """Return the text of a TOML file after some changes. No change may lie within another.
 
     Raises
     ------
-    ValueError : when the file is written in a way in which they cannot be made.
+    ValueError : when the layout of the file does not allow the changes.
     """
     old, blocks, document = _tables(text), headed_tables(text), tomlkit.parse(text)
     expected, later = copy.deepcopy(old), list[Edit]()
-    # later places of lists first: what is taken out moves those behind it
+    # later elements of lists are changed first, because a removal shifts the indices of the elements behind it
     for edit in sorted(edits, key=lambda edit: [-step if isinstance(step, int) else 0 for step in edit.path]):
         _change(expected, edit)
         under_header = edit.toml is None and any(block.path[: len(edit.path)] == edit.path for block in blocks)
@@ -79,7 +79,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     result = tomlkit.dumps(document)
     for edit in later:
         if isinstance(edit.path[-1], int) and value_at(expected, edit.path[:-2]).get(edit.path[-2]) == []:
-            del value_at(expected, edit.path[:-2])[edit.path[-2]]  # headers of a list without a table are none
+            del value_at(expected, edit.path[:-2])[edit.path[-2]]  # a list of tables without a table has no header left
         result = _without_table(result, edit.path) if edit.toml is None else _with_key(result, edit)
     if _tables(result) != expected:
         raise ValueError("a layout that cannot be changed line by line")
@@ -91,7 +91,7 @@ def _tables(text: str) -> dict[str, Any]:
 
 
 def value_at(tables: Any, path: Path_) -> Any:
-    """Return the value at a place of the tables. Raises KeyError or IndexError."""
+    """Return the value at a path in nested tables and lists. Raises KeyError or IndexError."""
     for step in path:
         tables = tables[step]
     return tables
@@ -106,14 +106,14 @@ def _is_there(tables: Any, path: Path_) -> bool:
 
 
 def _change(tables: Any, edit: Edit) -> None:
-    """Change plain tables, or tables of tomlkit, in place."""
+    """Apply a change in place to plain dicts and lists, or to a document of tomlkit."""
     above = tables
     for step, below in itertools.pairwise(edit.path):
         if isinstance(tables, dict) and step not in tables:
             tables[step] = [] if isinstance(below, int) else {}
         above, tables = tables, tables[step]
     key = edit.path[-1]
-    if edit.toml is None and isinstance(tables, tomlkit.items.InlineTable):  # written anew: blanks would be left in it
+    if edit.toml is None and isinstance(tables, tomlkit.items.InlineTable):  # rebuilt, because tomlkit would leave blanks
         parts = [(name, item) for name, item in tables.value.body if name is not None and name.key != key]
         inline = ", ".join(f"{name.as_string().strip()} = {item.as_string()}" for name, item in parts)
         above[edit.path[-2]] = tomlkit.value(f"{{ {inline} }}" if parts else "{}")
@@ -130,11 +130,11 @@ def _change(tables: Any, edit: Edit) -> None:
 
 
 def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
-    """Write a table more in a list of tables with headers, key by key, for `_with_key` to write.
+    """Return the changes that add a table to a list of tables with headers, one change for each key.
 
     Raises
     ------
-    ValueError : where the list stands between brackets.
+    ValueError : when the list is written between brackets.
     """
     if _is_there(old, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
         raise ValueError("a list of tables between brackets")
@@ -145,12 +145,13 @@ def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]
 
 @dataclass(frozen=True, kw_only=True)
 class HeadedTable:
-    """A table with a header, by its lines.
+    """The lines of a table that has a header.
 
     Attributes
     ----------
-    path : of the table; a table in a list of tables has its number.
-    first, header, last : the first line of the comment right above it, its header, and its last line with a key.
+    path : path of the table, with the index of a table in a list of tables.
+    first, header, last : indices of three lines: the first line of the comment directly above the header, or the header if
+        there is none; the header; and the last line with a key.
     """
 
     path: Path_
@@ -160,7 +161,7 @@ class HeadedTable:
 
 
 def headed_tables(text: str) -> list[HeadedTable]:
-    """Return all tables with headers, in their order. A bracket within a text, a comment or a list begins none."""
+    """Return all tables with headers, in the order of the file. Brackets in texts, comments and lists are no headers."""
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
     headers, depth = [], 0
@@ -185,7 +186,7 @@ def headed_tables(text: str) -> list[HeadedTable]:
 
 
 def _names(header: str) -> Path_:
-    """Return the names in a header: [columns.age] is ("columns", "age")."""
+    """Return the names in a header, such as ("columns", "age") for [columns.age]."""
     table, names = tomllib.loads(header), list[str]()
     while table:
         ((name, inner),) = table.items()
@@ -195,7 +196,7 @@ def _names(header: str) -> Path_:
 
 
 def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
-    """Return a path with the number behind the name of each list of tables on the way."""
+    """Return a path with the present index after the name of each list of tables."""
     path: list[str | int] = []
     for length, name in enumerate(names, 1):
         path.append(name)
@@ -205,20 +206,22 @@ def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
 
 
 def _without_table(text: str, path: Path_) -> str:
-    """Return the text without a table, and the tables in it: their lines, and what is said right above the header."""
+    """Return the text without a table and its inner tables: without their lines and the comments directly above their
+    headers.
+    """
     for block in reversed(headed_tables(text)):
         if block.path[: len(path)] != path:
             continue
         lines = text.split("\n")
         first, last = block.first, block.last
         while last + 1 < len(lines) and not lines[last + 1].strip() and (first == 0 or not lines[first - 1].strip()):
-            last += 1  # one empty line between what is left, and not two
+            last += 1  # leave one empty line between the remaining tables
         text = "\n".join([*lines[:first], *lines[last + 1 :]])
     return text
 
 
 def _with_key(text: str, edit: Edit) -> str:
-    """Return the text with a new key in a table: behind its last one, not behind the comments about what follows."""
+    """Return the text with a new key after the last key of a table, before any comments about the next table."""
     table, key = edit.path[:-1], str(edit.path[-1])
     line = f"{key} = {edit.toml}" + (f"  # {edit.remark}" if edit.remark else "")
     lines = text.split("\n")
@@ -238,50 +241,53 @@ def _with_key(text: str, edit: Edit) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a key in the form a header has it."""
+    """Return a key as a header writes it, with quotation marks if it needs them."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
-    """Return the content of a file with these changes; a byte order mark and the kind of its line ends stay.
+    """Return the content of a file after some changes, with the same byte order mark and line ends.
 
     Raises
     ------
-    OutputError : when it is written in a way in which they cannot be made.
+    OutputError : when the layout of the file does not allow the changes.
     """
     try:
         return written_as(content, edited(text_of(content), edits))
     except ValueError as error:
-        raise OutputError(f"{path}: could not be changed ({error}). Nothing was written: make the change by hand.") from None
+        raise OutputError(f"{path}: could not be changed ({error}). Nothing was written. Make the change by hand.") from None
 
 
 def text_of(content: bytes) -> str:
-    """Return a file without byte order mark, its lines with the ends that Python has."""
+    """Return the content of a file as text, without a byte order mark and with "\\n" as line end."""
     return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def written_as(old: bytes, text: str) -> bytes:
-    """Return a text with the byte order mark and the line ends of the old one."""
+    """Return a text as bytes with the byte order mark and the line ends of the old content."""
     mark = codecs.BOM_UTF8 if old.startswith(codecs.BOM_UTF8) else b""
     return mark + (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
 
 
 NOT_WRITTEN = "the following mistakes, and nothing was written"
-"""What is found where changed files cannot be loaded, ahead of the mistakes themselves."""
+"""The beginning of the message when changed files cannot be loaded. The mistakes follow."""
 
 
 def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """Load the changed specification.
+    """Return the specification of changed files.
 
-    Files that accept every table as they stand can be changed: `plan` and `release` refuse them, and a change may be the mend.
+    Files whose criteria no table can fail may be changed, because the change may correct them. `plan` and `release` refuse such
+    files.
 
     Parameters
     ----------
-    old_spec : the specification without the change.
+    old_spec : the specification before the change.
+    path : path of the configuration.
+    configuration, acceptance : changed contents of the two files; None for an unchanged acceptance file.
 
     Raises
     ------
-    SpecError : where it cannot be loaded, or where it accepts every table because of the change.
+    SpecError : when the changed files cannot be loaded, or when no table can fail the criteria because of the change.
     """
     try:
         spec = load_changed(path, configuration, acceptance)
@@ -294,15 +300,15 @@ def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acce
 
 
 def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
-    """Replace the contents of files, in this order: all of them, or none.
+    """Replace the contents of several files in the given order. Either all files are replaced or none.
 
     Parameters
     ----------
-    texts : for each file what it held when it was read, and what it is to hold.
+    texts : for each path, the content that was read and the new content.
 
     Raises
     ------
-    OutputError : when a file was changed in between, or cannot be written.
+    OutputError : when a file has changed since it was read, or cannot be written.
     """
     real = {Path(os.path.realpath(path)): contents for path, contents in texts.items()}
     ready: dict[Path, Path] = {}
@@ -310,7 +316,7 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
     try:
         for path, (old, new_content) in real.items():
             if path.read_bytes() != old:
-                raise OutputError(f"{path}: was changed while this command ran. Nothing was written: start it again.")
+                raise OutputError(f"{path}: the file has changed while the command ran. Nothing was written. Run it again.")
             ready[path] = path.with_name(f".{path.name}.new")
             with ready[path].open("wb") as file:
                 file.write(new_content)
@@ -330,20 +336,20 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
                 new.unlink(missing_ok=True)
 
 
-# How a draft writes TOML: values, comments, and the first lines of both files.
+# Values, formulas and comments as TOML.
 
 WIDTH = 120
 
 
 def formula(text: str, *, lines: bool = False) -> str:
-    """Return a formula as TOML writes it: a long one, or one that stood so, in lines of terms between three quotes."""
+    """Return a formula as TOML. A long formula, or any formula if `lines` is true, is a multi-line text."""
     if len(text) < WIDTH - len('tables = ""') and not lines:
         return toml(text)
     return "\n".join(['"""', textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), '"""'])
 
 
 def toml(value: object) -> str:
-    """Return a value as TOML writes it."""
+    """Return a value as TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Decimal):
@@ -358,33 +364,34 @@ def toml(value: object) -> str:
 
 
 def number_text(value: float) -> str:
+    """Return a number as text without an exponent; whole numbers have no decimal point."""
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12f}".rstrip("0")
 
 
 def comment(text: str) -> str:
-    """Return the text as lines of a comment."""
+    """Return a text as lines of a TOML comment."""
     return textwrap.indent(textwrap.fill(text, WIDTH - 2, break_long_words=False, break_on_hyphens=False), "# ")
 
 
-# Tables of a configuration that another one hands down, written out where they are to be changed.
+# Inherited tables of a configuration are copied into it so that they can be changed.
 #
-# A table is handed down whole, and a line can override one setting of it. What no line can say, as that a column is not
-# released,
-# needs a table of one's own: the lines of the other file, with their comments, and what was overridden put in its place. The
-# other file is never written.
+# A table is inherited as a whole, and [override] can replace single settings. Other changes, such as the removal of a column,
+# need a copy of the table: its lines in the other file, with their comments and with the overridden settings. The other file is
+# never written.
 
 
 def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) -> bytes:
-    """Return the content of a configuration that has these tables itself.
+    """Return the content of a configuration with copies of some inherited tables.
 
     Parameters
     ----------
-    content : of the file, which extends another one.
-    names : of tables that are handed down, such as "columns".
+    file : the configuration, which extends another file.
+    content : content of the configuration.
+    names : names of inherited tables, such as "columns".
 
     Raises
     ------
-    OutputError : where the other file has one of them in another layout than under headers.
+    OutputError : when the other file has a table without a header of its own.
     """
     if file.base is None:
         return content
@@ -394,30 +401,32 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
     lacking = [name for name in names if not any(block.path[0] == name for block in blocks)]
     if lacking:
         raise OutputError(
-            f"{file.base}: expected [{lacking[0]}] under a header, so that its lines can be copied to {file.path.name}; found "
-            "another layout. Nothing was written: copy it by hand."
+            f"{file.base}: expected [{lacking[0]}] under a header, so that its lines can be copied to {file.path.name}, found "
+            "another layout. Nothing was written. Copy the table by hand."
         )
     override = toml_tables(content, file.path).get("override", {})
     overridden = {name: override[name] for name in names if name in override}
     gone = [Edit(path=("override",))] if overridden.keys() == override.keys() and override else []
     gone = gone or [Edit(path=("override", name)) for name in overridden]
     text = text_of(changed(file.path, content, gone))
-    remark = f"# As in {file.base.name}, which this file extends; changes of that file do not reach these tables any more."
+    remark = f"# These tables were copied from {file.base.name}. Later changes of that file do not affect them."
     whole = "\n".join([text.rstrip("\n"), "", remark, "\n\n".join(copied), ""])
     settings = [Edit(path=steps, toml=toml(value)) for steps, value in all_settings(overridden)]
     return changed(file.path, written_as(content, whole), settings)
 
 
 def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edit]:
-    """Return where a copy of the acceptance file for this configuration alone goes, and the line that names it.
+    """Return the path for a copy of the acceptance file for this configuration alone, and the change that names it.
 
     Raises
     ------
-    OutputError : where there are files of both names that it could have.
+    OutputError : when files with both possible names exist.
     """
     names = (file.path.name, f"{file.path.stem}-acceptance.toml")
     path = next((path for path in map(acceptance.with_name, names) if not path.exists()), None)
     if path is None:
-        raise OutputError(f"{acceptance.parent}: expected room for a copy of {acceptance.name}, found {' and '.join(names)}.")
+        raise OutputError(
+            f"{acceptance.parent}: expected a free name for a copy of the acceptance file, found {' and '.join(names)}."
+        )
     relative = Path(os.path.relpath(path, file.path.parent)).as_posix()
     return path, Edit(path=("acceptance",), toml=toml(relative))

@@ -35,7 +35,7 @@ def test_of_a_code_and_its_text_the_text_becomes_the_codelist(first: str, tmp_pa
     assert code.kind == "code"
     assert {text: one.label for text, one in code.codes.items()} == {str(each): word for each, word in WORDS.items()}
     assert "'text' has labels for the codes" in code.remark
-    assert because(found, "text").startswith("it is the codelist of 'code'")
+    assert because(found, "text").startswith("it holds the labels of 'code'")
 
 
 def test_codes_of_letters_have_texts_too_and_a_number_in_words_is_a_number(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_identifiers_free_texts_and_constants_are_left_out_with_the_reason(draft
     folder, written = drafted
     found = {left.source: left.because for left in written.left_out}
     assert set(found) == {"Patient ID", "remark", "country", "ward"}
-    assert found["ward"].startswith("it is the codelist of 'ward code'")
+    assert found["ward"].startswith("it holds the labels of 'ward code'")
     assert "may identify" in found["Patient ID"]
     text = (folder / "configs" / "clinic.toml").read_text(encoding="utf-8")
     reasons = " ".join(line for line in text.split("\n") if line.startswith("# Left out: "))

@@ -119,7 +119,7 @@ def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> No
     assert found.because.startswith(
         "it has 2901 different values, up to 100 rows each, like a key of persons, events or places"
     )
-    assert "(38% of the rows have one of their own)" in found.because
+    assert "(38% of the rows have a value of their own)" in found.because
     assert found.rows_of_one == 100
     names = key_of([f"name of {'x' * (number % 7)}{number}" for number in [*range(4900), *range(75), *range(75)]])
     assert names is not None
@@ -153,7 +153,7 @@ def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
     path = tmp_path / "stays.csv"
     path.write_text("patient,day\n" + "".join(f"{key},1\n" for key in [*range(1, 40), *[0] * 80, *[""] * 90]))
     answer = UnitAnswer.of("patient", ["patient", "day"]).ordered(read_public_file(path, None), [])
-    assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If it stands for" in answer.doubt
+    assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If this value stands for" in answer.doubt
     assert answer.doubt in plain_text(unit_text(answer, []))
     assert UnitAnswer(key="patient").doubt == ""
 
@@ -179,7 +179,7 @@ def test_the_order_is_asked_for_and_chance_decides(tmp_path: Path) -> None:
     assert (answer.first_by, answer.later, answer.without_key) == ((), rows - 400, 0)
     assert next(iter(answer.varying.items())) == ("visit", 1.0)
     assert set(answer.varying) == {"visit", "points", "ward"}
-    assert "One is drawn at random" in answer.doubt
+    assert "The draft releases random rows" in answer.doubt
     assert 'first_by = ["COLUMN"]' in answer.doubt
 
 
@@ -201,7 +201,7 @@ def test_no_released_value_chooses_the_row_of_a_person(released: str, tmp_path: 
     numbered = UnitAnswer.of("patient", ["patient"]).ordered(file, ["record"])
     assert numbered.first_by == ("record",)
     for answer in (numbered, UnitAnswer.of("patient", ["patient"]).ordered(file, [])):
-        assert "at random" in plain_text(unit_text(answer, [])) or 'first_by = "random"' in answer.doubt
+        assert "random" in plain_text(unit_text(answer, [])) or 'first_by = "random"' in answer.doubt
 
 
 @pytest.mark.slow

@@ -76,6 +76,6 @@ def test_a_threshold_is_a_fraction_of_what_its_figure_is_about(about: float | No
     yardstick = Yardstick(perfect=-0.01, projected=0.0, independent=0.5)
     found = with_threshold(guess, yardstick, [0.11, 0.12], 1e-5, 0.0)
     assert isinstance(found, CriterionDraft) == drafted
-    assert ("which promises little of" in str(found)) != drafted
+    assert ("too much for a statistic of" in str(found)) != drafted
     if isinstance(found, CriterionDraft):
         assert found.seen.startswith("not above 0 between halves")

@@ -273,7 +273,7 @@ def test_rows_of_persons_are_drawn_at_random_where_the_first_ones_are_others(tmp
     configuration, _, written = write_draft("stays", tmp_path / "stays.csv", tmp_path, unit="person")
     assert load_spec(configuration).unit.first_by == "random"
     assert written.unit is not None
-    assert "One is drawn at random" in written.unit.doubt
+    assert "The draft releases random rows" in written.unit.doubt
 
 
 @pytest.mark.slow

@@ -360,7 +360,7 @@ SHAPES = [
         what="few numbers, far apart",
         content=lines(one_of(10, 20, 30, 40, 50, 60, 70, 80)).encode(),
         kind="code",
-        asked="As numbers they have bins",
+        asked="Numbers would have bins",
     ),
     Shape(
         thread="abichat/tidytuesday#2",

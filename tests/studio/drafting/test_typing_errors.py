@@ -25,7 +25,9 @@ def test_one_text_among_numbers_leaves_them_numbers() -> None:
     drafted = column_alone(found)
     assert isinstance(drafted, ColumnDraft)
     assert drafted.kind == "integer"
-    assert asked.startswith("the public file has 1 row ('4O') without a number in this column. The draft lists such texts as missing")
+    assert asked.startswith(
+        "the public file has 1 row ('4O') without a number in this column. The draft lists such texts as missing"
+    )
     assert '{"age": {"kind": "code"}}' in asked
 
 
