@@ -332,7 +332,7 @@ def test_what_no_draft_can_be_made_of_is_told(tmp_path: Path) -> None:
     ):
         drafted("hh")
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "house,age\n1,2\n2,3\n")
-    with pytest.raises(InputError, match="--members: expected the column 'hh' \(--key\) in members.csv, found no such column"):
+    with pytest.raises(InputError, match=r"--members: expected the column 'hh' \(--key\) in members.csv, found no such column"):
         drafted("hh")
     with pytest.raises(InputError, match="--members: expected --key with the name of the column"):
         drafted(None)

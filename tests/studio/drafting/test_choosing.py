@@ -122,7 +122,7 @@ def test_init_drafts_what_was_asked_for_and_says_what_was_left_out(tmp_path: Pat
     assert found.returncode == 0
     assert "The rows preserve the association of " in found.stdout
     text = (tmp_path / "configs" / "survey.toml").read_text()
-    assert "Left out: 'alone_1', 'seldom', 'alone_2', each because it was not asked for (--only)." in text
+    assert "Left out: 'alone_1', 'seldom', 'alone_2', each because it was not requested (--only)." in text
     assert "[columns.first]" in text
     assert "[columns.near_too]" in text
     assert "[columns.alone_1]" not in text

@@ -200,9 +200,9 @@ def test_codes_that_are_frequent_or_named_are_told_by_themselves() -> None:
 def test_a_draft_says_how_many_codes_are_frequent_and_calls_no_rare_code_frequent() -> None:
     codes = dict.fromkeys([f"{letter}{number:03d}" for letter in "ACIJ" for number in range(125)], 50)
     for many, have in (
-        (0, "none is frequent"),
-        (1, "the most frequent has 4% of its rows"),
-        (3, "the 3 most frequent have 11%"),
+        (0, "no code is frequent"),
+        (1, "the most frequent code has 4% of the rows"),
+        (3, "the 3 most frequent codes have 11%"),
     ):
         found = column("diagnosis", codes | {f"A{number:03d}": 1000 for number in range(many)})
         assert found.remark.startswith(f"the first character of 500 codes, of which {have}")
