@@ -46,7 +46,7 @@ def test_the_lines_are_written_and_the_rest_stays(tmp_path: Path) -> None:
         "generation = 10   # of a fit",
         "stop_probability = 0.001",
     ]
-    assert "in place of stop_probability = 0.001" in done.changes[1]
+    assert "instead of stop_probability = 0.001" in done.changes[1]
 
 
 def test_a_shape_goes_with_the_law_that_it_was_of(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_configuration_that_was_changed_since_is_left_alone(tmp_path: Path) ->
     spec = load_spec(config)
     config.write_text(config.read_text().replace("minimum_count = 2", "minimum_count = 3"))
     before = config.read_text()
-    with pytest.raises(OutputError, match="was changed since it was rehearsed"):
+    with pytest.raises(OutputError, match="the file has changed since the rehearsal"):
         adopt(config, spec, offer(spec))
     assert config.read_text() == before
 
@@ -92,7 +92,7 @@ def test_lines_that_do_not_cost_what_was_said_are_not_written(tmp_path: Path) ->
     config = write_config(tmp_path)
     spec, before = load_spec(config), config.read_text()
     wrong = replace(offer(spec), total=Fraction(1))
-    with pytest.raises(OutputError, match="cost another amount"):
+    with pytest.raises(OutputError, match="found another cost"):
         adopt(config, spec, wrong)
     assert config.read_text() == before
 

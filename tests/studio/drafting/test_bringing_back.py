@@ -69,5 +69,5 @@ def test_what_is_released_or_says_whose_row_it_is_or_is_no_number_is_refused(con
             bring_back(spec, tables, {"criteria": []}, public, source, kind)
     text = config.read_text(encoding="utf-8") + '\n[unit]\nkey = "mint"\nrecords_per_person = 1\n'
     config.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="whose row"):
+    with pytest.raises(InputError, match="identifies the person of a row"):
         bring_back(load_spec(config), tables, {"criteria": []}, public, "mint", "name")

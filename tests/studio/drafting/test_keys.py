@@ -127,7 +127,7 @@ def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> No
     assert names.rows_of_one == 0  # hardly a row shares it: no key of persons who come again
     texts = key_of([f"remark {chr(97 + number % 26)}{number}" for number in [*range(2000), *range(1000)]])
     assert texts is not None
-    assert "(33% of the rows have one of their own)" in texts.because
+    assert "(33% of the rows have a value of their own)" in texts.because
 
 
 def test_a_value_of_a_key_that_many_rows_have_may_say_that_there_is_none() -> None:
@@ -137,7 +137,9 @@ def test_a_value_of_a_key_that_many_rows_have_may_say_that_there_is_none() -> No
     assert drafted is not None
     told = re.fullmatch(r"'0' in 300 rows, and no other value in more than ([1-9])", drafted.heavy)
     assert told is not None
-    assert f"'patient_id' has {drafted.heavy}. If it stands for an unknown person" in plain_text(unit_text(None, [drafted]))
+    assert f"'patient_id' has {drafted.heavy}. If this value stands for unknown persons" in plain_text(
+        unit_text(None, [drafted])
+    )
     plain = key_of(keys[:-300], "patient_id")
     assert plain is not None
     assert plain.heavy == ""

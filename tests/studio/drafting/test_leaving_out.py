@@ -199,7 +199,7 @@ def test_a_column_goes_with_all_that_names_it_and_nothing_else_changes(config: P
     comments = {line for text in (CONFIGURATION, ACCEPTANCE) for line in text.splitlines() if "#" in line}
     assert comments - lines == {"[columns.ward]             # where", "# children of the wards"}
     assert "the criterion 'share of births', which is about ward" in found.taken
-    assert "the criterion 'mean stay by sex', which says the same as 'mean stay' then" in found.taken
+    assert "the criterion 'mean stay by sex', which would equal 'mean stay'" in found.taken
     assert "the codelist codes/wards.csv is used by no column of this configuration any more" in found.to_look_at
     assert (config.parent / "codes" / "wards.csv").is_file()
     assert found.after == load_spec(config).plan.total
@@ -212,7 +212,7 @@ def test_what_builds_on_a_criterion_goes_with_it_and_a_line_without_features_too
     names = [criterion["name"] for criterion in acceptance["criteria"]]
     assert names == ["tables", "mean stay", "mean stay by sex", "share of births", "faithfulness"]
     assert acceptance["groups"] == {}
-    assert "the criterion 'line', which has nothing left to look at" in found.taken
+    assert "the criterion 'line', which would compare no column" in found.taken
     assert "the criterion 'prediction', which builds on 'line'" in found.taken
 
 
@@ -220,7 +220,7 @@ def test_several_columns_at_once_and_what_is_left_to_the_steward(config: Path) -
     found = leave_out(config, ["sex", "ward"])
     _, acceptance = (tomllib.loads(text) for text in texts(config))
     assert [c["by"] for c in acceptance["criteria"] if c["kind"] == "conditional_mean"] == [[]]
-    assert "'mean stay' has no groups any more: it is about all rows together" in found.to_look_at
+    assert "'mean stay' has no groups any more and is about all rows together" in found.to_look_at
     assert load_spec(config).schema.names == ("age", "days")
 
 
@@ -244,7 +244,10 @@ totals = { Births = 5, Memory = 3, Surgery = 2 }
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [(TABLES, 'tables = "ward"', "without a term"), (QUERY, CALIBRATION + QUERY, "calibration.margins[0].columns[0] names it")],
+    [
+        (TABLES, 'tables = "ward"', "no term left"),
+        (QUERY, CALIBRATION + QUERY, "calibration.margins[0].columns[0] names the column"),
+    ],
 )
 def test_what_needs_a_decision_is_said_and_nothing_is_written(config: Path, old: str, new: str, said: str) -> None:
     assert old in CONFIGURATION
@@ -286,7 +289,7 @@ def test_files_that_others_share_are_not_changed_under_their_hands(config: Path)
     other.write_text('extends = "visits.toml"\ntitle = "Other"\n')
     with pytest.raises(InputError, match=r"other\.toml extends this configuration"):
         leave_out(config, ["ward"])
-    with pytest.raises(InputError, match=r"columns\.ward stands in .*visits\.toml, which this configuration extends"):
+    with pytest.raises(InputError, match=r"columns\.ward is in .*visits\.toml, which this configuration extends"):
         leave_out(other, ["ward"])
     other.write_text(CONFIGURATION)
     with pytest.raises(InputError, match="has the same acceptance file"):
