@@ -274,7 +274,7 @@ def test_areas_within_areas_are_shown_and_their_column_cannot_be_left_out(tmp_pa
     assert "description:region" not in shown
     refused = desk.write("columns", "leave:municipality")
     assert refused.status_code == 422
-    assert "geography.column names it" in html.unescape(refused.text)
+    assert "geography.column names the column" in html.unescape(refused.text)
     assert desk.config.read_bytes() == before
 
 

@@ -174,7 +174,7 @@ def test_under_extends_a_line_overrides_and_what_no_line_can_say_is_copied(child
     assert child.post("people", "name", value="coin").status_code == 303
     assert child.post("columns", "kind:coin", value="name").status_code == 303
     assert "[override" not in child.texts()[0]
-    assert "# As in coins.toml" in child.texts()[0]
+    assert "# These tables were copied from coins.toml" in child.texts()[0]
     spec = load_spec(child.config)
     assert spec.schema["coin"].bounds is None
     assert limits_of(spec.schema["year"]) == {"pairs": (3, 6, 7)}

@@ -73,13 +73,13 @@ def test_the_command_is_the_one_that_the_fields_ask_for(tmp_path: Path) -> None:
     stated = dict(zip(arguments[2::2], arguments[3::2], strict=True))
     assert stated["--data"] == "my file.csv"
     assert (stated["--cap"], stated["--delta"], stated["--rows"], stated["--delimiter"]) == ("1.5", "1e-9", str(ROWS), ";")
-    assert "scout and release together 1.5" in page
+    assert "scout and release together cost epsilon 1.5" in page
 
 
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("?rows=500", "takes [0-9,]+ rows; 500 are stated"),
+        ("?rows=500", "needs at least [0-9,]+ rows; --rows states 500"),
         ("?rows=14000&cap=much", "--cap, --delta"),
         ("?rows=14000&encoding=foo", "encoding: expected"),
         ("?rows=14000&unit=person&first_by=random", "found none for 'town'"),

@@ -200,7 +200,7 @@ def test_a_column_goes_with_all_that_names_it_and_nothing_else_changes(config: P
     assert comments - lines == {"[columns.ward]             # where", "# children of the wards"}
     assert "the criterion 'share of births', which is about ward" in found.taken
     assert "the criterion 'mean stay by sex', which would equal 'mean stay'" in found.taken
-    assert "the codelist codes/wards.csv is used by no column of this configuration any more" in found.to_look_at
+    assert "no column of this configuration uses the codelist codes/wards.csv any more" in found.to_look_at
     assert (config.parent / "codes" / "wards.csv").is_file()
     assert found.after == load_spec(config).plan.total
     assert found.after.epsilon < found.before.epsilon
@@ -213,7 +213,7 @@ def test_what_builds_on_a_criterion_goes_with_it_and_a_line_without_features_too
     assert names == ["tables", "mean stay", "mean stay by sex", "share of births", "faithfulness"]
     assert acceptance["groups"] == {}
     assert "the criterion 'line', which would compare no column" in found.taken
-    assert "the criterion 'prediction', which builds on 'line'" in found.taken
+    assert "the criterion 'prediction', which depends on 'line'" in found.taken
 
 
 def test_several_columns_at_once_and_what_is_left_to_the_steward(config: Path) -> None:
