@@ -1,4 +1,4 @@
-"""Measure the tables of a scout with noise: single columns, texts above a threshold, and one measure of dependence.
+"""The private half of a scout: it measures single columns, frequent texts and one measure of dependence with noise.
 
 In: counts of all rows on the finest bins, and counts of texts, private. Out: noisy whole numbers.
 Private: each function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one
