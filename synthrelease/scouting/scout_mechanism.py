@@ -2,7 +2,7 @@
 
 In: counts of all rows on the finest bins, and counts of texts, private. Out: noisy whole numbers.
 Private: each function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one
-row (theory 9.20, texts that no list names). Neighbours differ in one replaced record, which changes two counts of a table by 1.
+row (theory 9.20, texts that no list names). Neighbours differ in one replaced record, which moves two counts of a table by 1.
 The number of rows is public.
 """
 
