@@ -29,7 +29,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import cheaper_plan, narrowed
 from synthrelease.spec.tried import Changed, standing
 from synthrelease.studio.desk.files import CARD_LISTS, CARD_TEXTS, Rehearsals, Rehearsed, Running, is_written, without_source
-from synthrelease.studio.desk.strips import Strips, marks
+from synthrelease.studio.desk.strips import Strips, pictures
 from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
 from synthrelease.studio.drafting.toml_edit import NOT_WRITTEN, Path_
@@ -361,7 +361,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
     }
     nothing = alone is not None and alone <= criterion.threshold and not explain(criterion).asks_single_columns
     return {
-        "marks": marks(criterion.threshold, *values.values(), bad=nothing),
+        "marks": pictures().marks(criterion.threshold, *values.values(), bad=nothing),
         "values": [
             (kind, name, f"{value:.3g}") for kind, (name, value) in zip(KINDS, values.items(), strict=True) if value is not None
         ],

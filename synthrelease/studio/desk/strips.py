@@ -3,102 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Column
 from synthrelease.enclave.texts import key_text
+from synthrelease.resources import templates
 from synthrelease.settings.columns import InputTable
 from synthrelease.studio.drafting.public_file import PublicBins, PublicFile, public_bins
 
-# The pictures of the desk. Colours are those of the page, so that they suit a light and a dark one.
 
-WIDTH, HEIGHT = 420.0, 56.0
-ROOM = 34.0
-"""Between two numbers beneath a strip."""
-MARKS, ROW = 560.0, 26.0
-
-
-def strip(name: str, labels: Sequence[str], rows: Sequence[int]) -> Markup:
-    """Return the public rows in bins that have no order on a line."""
-    width, largest, top = WIDTH / len(rows), max(rows), rows.index(max(rows))
-    label = f"Public values of {name}: {len(rows)} bins; {_most(labels[top], largest, rows)}"
-    bars = [
-        f'<rect x="{index * width:.1f}" y="{HEIGHT - (HEIGHT - 4) * count / largest:.1f}" '
-        f'width="{max(width - 1, 0.5):.1f}" height="{(HEIGHT - 4) * count / largest:.1f}"/>'
-        for index, count in enumerate(rows)
-        if count
-    ]
-    return _svg("bars", WIDTH, HEIGHT + 1, label, [*bars, f'<path d="M0 {HEIGHT + 0.5}H{WIDTH}"/>'])
-
-
-def histogram(name: str, limits: Sequence[float], public: PublicBins) -> Markup:
-    """Return the public rows of a column of numbers with the limits of its bins, which a script lets one drag.
-
-    Each place between which limits can be moved has the same width.
-    """
-    positions, width, largest = public.places, WIDTH / len(public.places), max(public.between)
-    label = f"Public values of {name} with {len(limits)} limits between bins: {', '.join(f'{limit:.6g}' for limit in limits)}"
-    at = {position: index * width for index, position in enumerate(positions)}
-    edges = [0.0, *(at[limit] for limit in limits), WIDTH]
-    bands = [
-        f'<rect class="band" x="{low:.1f}" width="{high - low:.1f}" height="{HEIGHT}"/>'
-        for low, high in zip(edges[1::2], edges[2::2], strict=False)
-    ]
-    tops = "".join(f"V{HEIGHT - (HEIGHT - 4) * rows_between / largest:.1f}h{width:.2f}" for rows_between in public.between)
-    marked = [f'<path class="limit" d="M{at[limit]:.1f} 0V{HEIGHT}"/>' for limit in limits]
-    last, texts = -ROOM, []
-    for limit in limits:
-        if at[limit] - last >= ROOM:
-            last = at[limit]
-            texts.append(f'<text x="{min(max(last, 10), WIDTH - 12):.1f}" y="{HEIGHT + 12:g}">{limit:.6g}</text>')
-    data = f' data-places="{" ".join(f"{rows_between:.12g}" for rows_between in positions)}"'
-    parts = [*bands, f'<path class="rows" d="M0 {HEIGHT}{tops}V{HEIGHT}Z"/>', *marked, *texts]
-    return _svg("limits", WIDTH, HEIGHT + 16, label, parts, data)
-
-
-def _most(label: str, rows_of_bin: int, rows: Sequence[int]) -> str:
-    return f"the most frequent is {label} with {rows_of_bin / sum(rows):.0%} of the public rows"
-
-
-def marks(threshold: float, halves: float | None, fit: float | None, independent: float | None, *, bad: bool) -> Markup:
-    """Return one line with the threshold and up to three marks on it; empty where there is none.
-
-    Parameters
-    ----------
-    bad : whether that independent columns meet the threshold is a mistake.
-    """
-    values = [value for value in (halves, fit, independent) if value is not None]
-    if not values:
-        return Markup()
-    right_end = 1.08 * max([threshold, *values]) or 1.0
-
-    def at(value: float) -> float:
-        return 8 + (MARKS - 16) * max(0.0, value) / right_end
-
-    middle = ROW / 2
-    parts = [f'<path d="M8 {middle}H{MARKS - 8}"/>', f'<path class="limit" d="M{at(threshold):.1f} 1V{ROW - 1}"/>']
-    if halves is not None:
-        parts.append(f'<rect class="halves" x="{at(halves) - 5:.1f}" y="{middle - 5}" width="10" height="10"/>')
-    if fit is not None:
-        parts.append(f'<circle class="fit" cx="{at(fit):.1f}" cy="{middle}" r="6"/>')
-    if independent is not None:
-        x = at(independent)
-        kind = "alone wrong" if bad else "alone"
-        parts.append(f'<polygon class="{kind}" points="{x - 7:.1f},{ROW - 6} {x + 7:.1f},{ROW - 6} {x:.1f},5"/>')
-    return _svg("marks", MARKS, ROW, "The three marks and the threshold, as they are told beneath", parts)
-
-
-def _svg(kind: str, width: float, height: float, label: str, parts: Sequence[str], attributes: str = "") -> Markup:
-    head = f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
-    return Markup(f'{head}aria-label="{_text(label)}"{attributes}>' + "".join(parts) + "</svg>")
-
-
-def _text(text: str) -> str:
-    return str(Markup.escape(text))
+@lru_cache(maxsize=1)
+def pictures() -> Any:
+    """Return the macros of strips.html: `strip`, `histogram` and `marks`."""
+    environment = templates(Path(__file__).parent / "templates", __file__)
+    environment.filters["short"] = lambda value, digits=6: f"{value:.{digits}g}"
+    return environment.get_template("strips.html").module
 
 
 MOST_KEPT = 1_000
@@ -172,6 +98,8 @@ def _picture(column: Column, alternative: str, public: PublicBins | None) -> Mar
     if public is None or not public.total:
         return Markup()
     if public.places:
-        return histogram(column.name, column.alternatives[alternative].lower[1:], public)
-    first = next(iter(column.alternatives))
-    return strip(column.name, column.alternatives[first].labels, public.rows) if alternative == first else Markup()
+        limits = column.alternatives[alternative].lower[1:]
+        return pictures().histogram(column.name, limits, public.places, public.between)
+    if alternative != next(iter(column.alternatives)):
+        return Markup()
+    return pictures().strip(column.name, column.alternatives[alternative].labels, public.rows)
