@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from synthrelease.bundle.card.numbers import cost, environment, rounded_up, share
 from synthrelease.bundle.card.sections import Useful
@@ -20,58 +20,13 @@ from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 
-# A small writer of SVG pictures with a title and a description, whose ids are unique on their page. The bytes depend on the
-# arguments alone, not on fonts or versions of a plotting library: `verify` draws the pictures again and compares.
+# SVG pictures with a title and a description, whose ids are unique on their page. The bytes depend on the arguments alone, not
+# on fonts or versions of a plotting library: `verify` draws the pictures again and compares.
 
 INK, MUTED, PAPER, SOFT = "#1c2430", "#46505e", "#ffffff", "#f3f5f8"
 LINE, BLUE, BAND, RED, GREEN = "#d5dae1", "#2f5f9a", "#b9cde6", "#9a3b2f", "#256b3c"
 DARKEST = "#12365f"
 _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 3, 5)]
-
-
-class Picture:
-    """Shapes and texts in a frame of `width` x `height`, rendered in the order in which they were added.
-
-    Parameters
-    ----------
-    key : unique on the page; letters, digits and hyphens.
-    title, description : what screen readers say, plain text.
-    """
-
-    def __init__(self, key: str, width: float, height: float, title: str, description: str):
-        self.key, self.width, self.height, self.title, self.description = key, width, height, title, description
-        self._parts: list[Markup] = []
-
-    def rect(
-        self, x: float, y: float, width: float, height: float, fill: str, *, stroke: str | None = None, rx: float = 0
-    ) -> None:
-        rounded = f' rx="{_n(rx)}"' if rx else ""
-        lined = f' stroke="{escape(stroke)}"' if stroke else ""
-        frame = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" height="{_n(max(height, 0))}"'
-        self._parts.append(Markup(f'<rect {frame} fill="{escape(fill)}"{rounded}{lined}/>'))  # pictures have thousands
-
-    def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str, *, width: float = 1, dashed: bool = False) -> None:
-        dashes = ' stroke-dasharray="4 3"' if dashed else ""
-        ends = f'x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"'
-        self._parts.append(Markup(f'<line {ends} stroke="{escape(stroke)}" stroke-width="{_n(width)}"{dashes}/>'))
-
-    def dot(self, x: float, y: float, radius: float, fill: str) -> None:
-        self._parts.append(Markup('<circle cx="{}" cy="{}" r="{}" fill="{}"/>').format(_n(x), _n(y), _n(radius), fill))
-
-    def text(
-        self, x: float, y: float, text: str, *, anchor: str = "start", size: float = 12, fill: str = INK, bold: bool = False
-    ) -> None:
-        weight = ' font-weight="600"' if bold else ""
-        look = f'text-anchor="{escape(anchor)}" font-size="{_n(size)}" fill="{escape(fill)}"{weight}'
-        self._parts.append(Markup(f'<text x="{_n(x)}" y="{_n(y)}" {look}>{escape(text)}</text>'))
-
-    def render(self) -> Markup:
-        """Return the svg element."""
-        head = Markup(
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" '
-            'aria-labelledby="{k}-title {k}-text">\n<title id="{k}-title">{title}</title><desc id="{k}-text">{text}</desc>\n'
-        ).format(w=_n(self.width), h=_n(self.height), k=self.key, title=self.title, text=self.description)
-        return head + Markup("\n").join(self._parts) + Markup("\n</svg>")
 
 
 def wrapped(text: str, characters: int) -> list[str]:
@@ -167,35 +122,25 @@ def distribution(
     every = int(np.ceil(12 / row))
     left = 12.0 + 6.6 * min(18, max(len(label) for label in labels[::every]))
     reach = float(shares.max()) + (band or 0.0)
-    scale = (_WIDTH - left - 62) / max(reach, 1e-9)
-    top = 8.0
-    picture = Picture(
-        f"{prefix}distribution-{column + 1}",
-        _WIDTH,
-        top + row * len(labels) + (22 if cut else 6),
-        f"Distribution of {words(name)}{cut}",
-        f"Share of the released rows in each bin of {words(name)}{cut}: "
-        + "; ".join(f"{label}: {share(value)}" for label, value in zip(labels, shares, strict=True))
-        + (
-            "." if band is None else f". The original shares lie within {rounded_up(100 * band, 3)} percentage points of these."
-        ),
+    within = "" if band is None else f" The original shares lie within {rounded_up(100 * band, 3)} percentage points of these."
+    listed = "; ".join(f"{label}: {share(value)}" for label, value in zip(labels, shares, strict=True))
+    return drawn(
+        "distribution.html",
+        key=f"{prefix}distribution-{column + 1}",
+        title=f"Distribution of {words(name)}{cut}",
+        description=f"Share of the released rows in each bin of {words(name)}{cut}: {listed}.{within}",
+        bars=[
+            (label, value, max(value - (band or 0.0), 0.0), value + (band or 0.0), least is not None and value * total < least)
+            for label, value in zip(labels, shares.tolist(), strict=True)
+        ],
+        band=band,
+        cut=cut,
+        row=row,
+        every=every,
+        left=left,
+        scale=(_WIDTH - left - 62) / max(reach, 1e-9),
+        share=share,
     )
-    for index, (label, value) in enumerate(zip(labels, shares, strict=True)):
-        y, height = top + index * row, row * 0.72
-        if band is not None:
-            low = max(value - band, 0.0)
-            picture.rect(left + low * scale, y, (value + band - low) * scale, height, BAND)
-        if least is not None and value * total < least:
-            picture.rect(left, y + height * 0.25, value * scale, height * 0.5, PAPER, stroke=BLUE)
-        else:
-            picture.rect(left, y + height * 0.25, value * scale, height * 0.5, BLUE)
-        if index % every == 0:
-            picture.text(left - 6, y + min(row, 17) * 0.6, shortened(label, 18), anchor="end", size=11)
-            picture.text(left + (value + (band or 0.0)) * scale + 5, y + min(row, 17) * 0.6, share(value), size=11, fill=MUTED)
-    picture.line(left, top - 2, left, top + row * len(labels), INK)
-    if cut:
-        picture.text(left, top + row * len(labels) + 16, cut.removeprefix(", "), size=11, fill=MUTED)
-    return picture.render()
 
 
 def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None, prefix: str = "") -> Markup:
@@ -215,40 +160,43 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
     wide, high = size / counts.shape[0], min(size, 40.0 * counts.shape[1]) / counts.shape[1]
     bottom = top + high * counts.shape[1]
     names = words(table.names[across]), words(table.names[down])
-    picture = Picture(
-        f"{prefix}pair-{across + 1}-{down + 1}",
-        _WIDTH,
-        bottom + 52,
-        f"{names[1].capitalize()} by {names[0]}",
-        f"For each bin of {names[0]} (from left to right), the shares of the bins of {names[1]} (from top to bottom). "
-        f"Darker is more; the darkest is {share(highest, 0)}{' or more' if beyond else ''}.",
+    xs = [Markup(_n(left + a * wide)) for a in range(counts.shape[0])]
+    ys = [Markup(_n(top + b * high)) for b in range(counts.shape[1])]
+    return drawn(
+        "heat_map.html",
+        key=f"{prefix}pair-{across + 1}-{down + 1}",
+        title=f"{names[1].capitalize()} by {names[0]}",
+        description=f"For each bin of {names[0]} (from left to right), the shares of the bins of {names[1]} (from top to "
+        f"bottom). Darker is more; the darkest is {share(highest, 0)}{' or more' if beyond else ''}.",
+        bottom=bottom,
+        cells=[
+            (xs[a], ys[b], Markup(shade(value / highest)))  # a page has thousands
+            for a, row in enumerate(shares.tolist())
+            if reliable[a]
+            for b, value in enumerate(row)
+            if value > 0
+        ],
+        wide=Markup(_n(wide + 0.1)),
+        high=Markup(_n(high + 0.1)),
+        hatching=[
+            hatch
+            for index in np.flatnonzero(~reliable & (totals[:, 0] > 0))
+            for hatch in _hatching(left + index * wide, top, wide, bottom - top)
+        ],
+        names=names,
+        along=table.labels[across],
+        downwards=table.labels[down],
+        highest=("≥" if beyond else "") + share(highest, 0),
+        shade=shade,
     )
-    picture.rect(left, top, size, bottom - top, SOFT)
-    for (a, b), value in np.ndenumerate(shares):
-        if value > 0 and reliable[a]:
-            picture.rect(left + a * wide, top + b * high, wide + 0.1, high + 0.1, shade(float(value) / highest))
-    for index in np.flatnonzero(~reliable & (totals[:, 0] > 0)):
-        _hatch(picture, left + index * wide, top, wide, bottom - top)
-    first, last = table.labels[down][0], table.labels[down][-1]
-    picture.text(left - 5, top + 10, shortened(first, 9), anchor="end", size=11, fill=MUTED)
-    picture.text(left - 5, bottom - 2, shortened(last, 9), anchor="end", size=11, fill=MUTED)
-    picture.text(left, bottom + 14, shortened(table.labels[across][0], 14), size=11, fill=MUTED)
-    picture.text(left + size, bottom + 14, shortened(table.labels[across][-1], 14), anchor="end", size=11, fill=MUTED)
-    picture.text(left + size / 2, bottom + 14, "→ " + shortened(names[0], 18), anchor="middle", size=11, bold=True)
-    picture.text(left, bottom + 30, "↓ " + shortened(names[1], 24), size=11, bold=True)
-    for step in range(5):
-        picture.rect(left + size - 106 + step * 12, bottom + 21, 12, 10, shade(step / 4))
-    picture.text(left + size - 110, bottom + 30, "0", anchor="end", size=11, fill=MUTED)
-    picture.text(left + size, bottom + 30, ("≥" if beyond else "") + share(highest, 0), anchor="end", size=11, fill=MUTED)
-    return picture.render()
 
 
-def _hatch(picture: Picture, x: float, y: float, width: float, height: float) -> None:
-    """Slanted lines over a rectangle, where colours would say more than is known."""
+def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
+    """Yield slanted lines over a rectangle, where colours would say more than is known."""
     step = 8.0
     rise = min(width, height, step)
-    for start in np.arange(y + rise, y + height + 0.1, step):
-        picture.line(x, float(start), x + width, float(start) - rise, MUTED)
+    for start in np.arange(y + rise, y + height + 0.1, step).tolist():
+        yield x, start, x + width, start - rise
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
@@ -278,7 +226,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
                 "met": part.passed and part.value <= part.threshold,
             }
         )
-    return _drawn("thresholds.html", bars=bars, description=description, coordinate=_n)
+    return drawn("thresholds.html", bars=bars, description=description)
 
 
 def charge_picture(root: ChargePart) -> Markup:
@@ -288,13 +236,13 @@ def charge_picture(root: ChargePart) -> Markup:
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
     description = f"Privacy charges, each node followed by its parts. {tree}."
-    return _drawn("charges.html", rows=rows, description=description, signs=_SIGNS, cost=cost, shortened=shortened)
+    return drawn("charges.html", rows=rows, description=description, signs=_SIGNS, cost=cost)
 
 
-def _drawn(template: str, **values: Any) -> Markup:
+def drawn(template: str, **values: Any) -> Markup:
     """Return the picture of a template, without empty lines and spaces before its elements."""
     colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED, "BAND": BAND}
-    text = environment().get_template(template).render(colours, **values)
+    text = environment().get_template(template).render(colours, c=_n, shortened=shortened, **values)
     return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))
 
 
@@ -319,4 +267,4 @@ def _rows(
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
     """Return the picture of the public part: two registers that differ in one record could have led to the same release."""
-    return _drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=wrapped, coordinate=_n)
+    return drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=wrapped)

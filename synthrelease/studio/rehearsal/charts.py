@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from synthrelease.bundle.pictures import BLUE, LINE, MUTED, RED, Picture, shortened
+from synthrelease.bundle.pictures import drawn, shortened
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 
-WIDTH, ROW, TOP, BOTTOM, PICTURE_MARGIN = 720, 26, 24, 46, 20
+WIDTH, ROW, TOP, MARGIN = 720, 26, 24, 20
 LABEL = 7
 """Width of a letter beside the axis, about."""
 
@@ -53,27 +53,25 @@ def _intervals(
     axis, limit_name : what stands at the axis, and at the limit.
     """
     labels = [shortened(label, LONGEST_LABEL) for label in labels]
-    left, right, bottom = 24 + LABEL * max(map(len, labels)), WIDTH - PICTURE_MARGIN, TOP + ROW * len(labels)
-    picture = Picture(re.sub(r"[^a-z]+", "-", description.lower()), WIDTH, bottom + BOTTOM, description, description)
+    left, right, bottom = 24 + LABEL * max(map(len, labels)), WIDTH - MARGIN, TOP + ROW * len(labels)
 
     def across(value: float) -> float:
         return left + value / right_end * (right - left)
 
     heights = [bottom - (line + 0.6) / (len(labels) + 0.2) * (bottom - TOP) for line in range(len(labels))]  # from below
-    for label, y in zip(reversed(labels), heights, strict=True):
-        picture.text(left - 8, y + 4, label, anchor="end", fill=MUTED)
-    picture.line(left, TOP, left, bottom, MUTED)
-    for value, text in _ticks(right_end):
-        picture.line(across(value), TOP, across(value), bottom, LINE)
-        picture.text(across(value), bottom + 16, text, anchor="middle", fill=MUTED)
-    picture.line(left, bottom, right, bottom, MUTED)
-    picture.text((left + right) / 2, bottom + 36, axis, anchor="middle")
-    for (low, middle, high), y in zip(reversed(bands), heights, strict=True):
-        picture.line(across(low), y, across(high), y, BLUE, width=2)
-        picture.dot(across(middle), y, 4, BLUE)
-    picture.line(across(limit), TOP, across(limit), bottom, RED, dashed=True)
-    picture.text(min(across(limit) + 4, right - LABEL * len(limit_name)), TOP - 6, limit_name, fill=RED)
-    return picture.render()
+    lines = zip(reversed(labels), heights, reversed(bands), strict=True)
+    return drawn(
+        "intervals.html",
+        key=re.sub(r"[^a-z]+", "-", description.lower()),
+        description=description,
+        bands=[(label, y, *map(across, band)) for label, y, band in lines],
+        ticks=[(across(value), text) for value, text in _ticks(right_end)],
+        left=left,
+        bottom=bottom,
+        axis=axis,
+        limit=across(limit),
+        limit_name=limit_name,
+    )
 
 
 def _ticks(right_end: float) -> list[tuple[float, str]]:
