@@ -11,6 +11,8 @@ uv pip compile "${options[@]}" pyproject.toml --extra frames --extra smartnoise 
 uv pip compile "${options[@]}" pyproject.toml -c "$full" -o requirements/core.txt
 # the same with the SHA-256 of every file of each version, for pip install --require-hashes; no address of an index is written
 uv pip compile "${options[@]}" --generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml -c "$full" -o requirements/core-hashes.txt
+# and of the extras that a steward may use beside private files; what only tests and the site need is not there, and has none
+uv pip compile "${options[@]}" --generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml --extra frames --extra formats --extra database --extra desk --extra sign --extra catalogue -c "$full" -o requirements/extras-hashes.txt
 uv pip compile "${options[@]}" pyproject.toml --extra docs -c "$full" -o requirements/docs.txt
 uv pip compile "${options[@]}" pyproject.toml --extra frames <(printf '%s\n' pytest pytest-xdist hypothesis jsonschema mpmath ruff mypy) -c "$full" -o requirements/quick.txt
 uv pip compile "${options[@]}" <(printf '%s\n' hatchling cyclonedx-bom pip) -c "$full" -o requirements/dist.txt

@@ -38,12 +38,14 @@ def test_quick_has_the_versions_of_test_and_no_large_library() -> None:
     assert not names & {"diffprivlib", "scikit-learn", "matplotlib"}  # they compare laws, and draw pictures of benchmarks
 
 
-def test_each_version_of_the_core_has_the_hashes_of_its_files() -> None:
-    text = (ROOT / "requirements" / "core-hashes.txt").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("file", "beside"), [("core-hashes.txt", "core.txt"), ("extras-hashes.txt", "test.txt")])
+def test_each_version_that_runs_beside_private_files_has_the_hashes_of_its_files(file: str, beside: str) -> None:
+    """Of the core, and of the extras of a steward; without the address of an index."""
+    text = (ROOT / "requirements" / file).read_text(encoding="utf-8")
     lines = text.replace(" \\\n    --hash", " --hash").splitlines()
     parts = [re.fullmatch(r"(.+?)(?: --hash=sha256:[0-9a-f]{64})+", line) for line in lines]
-    assert {part[1] for part in parts if part is not None} == locked("core.txt")
-    assert None not in parts  # no address of an index either
+    assert None not in parts
+    assert locked("core.txt") <= {part[1] for part in parts if part is not None} <= locked(beside)
 
 
 def test_the_hooks_before_a_commit_are_what_the_makefile_checks_beside_the_tests() -> None:
