@@ -1,9 +1,9 @@
 """Account for a scout and a release together, under one cap that is fixed before the scout (theory 9.19, one cap).
 
-A scout is a first, noisy look at the columns of a register without a public file. What the release spends, and on what, is
-chosen after the scout has been read. So the promise is the cap, whatever the release then costs below it: Gaussian parts share
-one budget, and pure parts get an epsilon of their own, which is fixed beforehand, too. With a delta of 0 all parts are pure:
-their epsilons add up.
+A scout is a first, noisy look at the columns of a register without a public file. The charges of the release are chosen after
+the scout's results were read. So the guarantee is the cap, even if the release costs less: Gaussian parts share one budget, and
+pure parts have an epsilon of their own, which is also fixed beforehand. With a delta of 0 all parts are pure, and their
+epsilons add up.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ class Cap:
 
     Attributes
     ----------
-    epsilon, delta : the promise about both; a delta of 0 where both are pure.
-    rho : of the scout, which is mu-Gaussian, rho = mu^2 / 2, but for texts that no codebook lists; 0 where it is pure.
-    rare : the most that the probability is, over all columns of such texts, that a text of one single row is published.
-    tests : the epsilon that is kept for pure parts of the release, such as its joint test; of a pure one for all of it.
+    epsilon, delta : the guarantee for scout and release together; delta is 0 where scout and release are pure.
+    rho : the cost of the scout, which is mu-Gaussian with rho = mu^2 / 2, apart from texts that no codebook lists; 0 for a pure
+        scout.
+    rare : upper bound of the probability, over all columns of such texts, that a text of one single row is published.
+    tests : the epsilon reserved for pure parts of the release, such as its joint test; with delta 0, the epsilon of the whole
+        release.
 
     Raises
     ------
-    Unexpected : where these leave the release nothing.
+    Unexpected : for inconsistent values, and where the scout leaves the release no budget.
 
     Examples
     --------
@@ -55,55 +57,61 @@ class Cap:
     def __post_init__(self) -> None:
         if self.pure:
             if self.rho or self.rare or not 0 < self.tests < self.epsilon:
-                raise Unexpected("with a delta of 0 no rho, and a part of epsilon for the release", "others")
+                raise Unexpected("with a delta of 0 no rho, and a part of epsilon for the release", "other values")
             return
         if not (0 <= self.tests < self.epsilon and self.gaussian_delta > 0 and self.delta < 1 and self.rho > 0):
-            raise Unexpected("an epsilon above that of the tests, and a delta above what rare texts need", "others")
+            raise Unexpected("an epsilon above that of the tests, and a delta above what rare texts need", "other values")
         if self.rho_left <= 0:
             raise Unexpected("a scout that leaves the release a part of the cap", f"rho = {decimal_text(self.rho)}")
 
     @property
     def pure(self) -> bool:
-        """Whether scout and release have no delta."""
+        """Return whether scout and release are pure: their delta is 0."""
         return self.delta == 0
 
     @property
     def rare_delta(self) -> Fraction:
-        """The part of delta for texts that only one of two neighbours holds: (1 + e^epsilon) times their probability."""
+        """Return the part of delta for texts that occur in only one of two neighbouring files: (1 + e^epsilon) times their
+        probability.
+        """
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
     @property
     def gaussian_delta(self) -> Fraction:
-        """The delta at which all Gaussian parts are stated together."""
+        """Return the delta at which the sum of all Gaussian parts is converted to an epsilon."""
         return self.delta - self.rare_delta
 
     @property
     def rho_left(self) -> Fraction:
-        """Return the rho to which Gaussian parts of the release may add up."""
+        """Return the largest sum of the rhos of the Gaussian parts of the release, rounded down."""
         return Fraction(0) if self.pure else rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho
 
     @property
     def alone(self) -> Fraction:
-        """Return the cost of the scout before any release, as an epsilon at the delta of the cap."""
+        """Return the epsilon of the scout alone: for a pure cap the part of epsilon that tests leave, otherwise the scout's rho
+        converted at the delta of all Gaussian parts.
+        """
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
     @property
     def cost(self) -> Fraction:
-        """Return the budget that the scout's tables share: an epsilon where it is pure, otherwise a rho."""
+        """Return the budget that the scout's tables share: an epsilon for a pure cap, otherwise a rho."""
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
-        """Return the standard deviation of the noise of numbers that cost so much.
+        """Return the approximate standard deviation of the noise of numbers that cost this much.
 
         Parameters
         ----------
-        moved : the largest l2 and l1 distance between the numbers of two neighbours; by default those of a table.
+        cost : a part of `cost`, above 0: an epsilon for a pure cap, otherwise a rho.
+        moved : the largest l2 and l1 distances between the numbers of two neighbours; the defaults are those of a table of
+            counts.
         """
         return math.sqrt(2) * moved[1] / cost if self.pure else moved[0] / math.sqrt(2 * cost)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return the scout as one of the charges of the release."""
+        """Return the charges of the scout, as parts of the release's charge tree."""
         if self.pure:
             return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
@@ -115,7 +123,7 @@ class Cap:
 
 
 def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
-    """Return the cap as the cost of a scout and a release together.
+    """Return the cap as the charge of a scout and a release together.
 
     Raises
     ------
@@ -132,7 +140,7 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
 
 def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
-    """Return a node that states a cap above its parts. Raises BudgetError where they exceed it, as `within_cap`."""
+    """Return a node of the charge tree that states a cap above its parts. Raises BudgetError where the parts exceed the cap."""
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
     within = left == rho == 0 and tests <= epsilon
@@ -143,7 +151,9 @@ def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, .
 
 
 def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
-    """Return the rho of Gaussian parts and the epsilon of pure ones. Raises BudgetError for any other part."""
+    """Return the sum of the rhos of Gaussian parts, and the sum of the epsilons of pure parts. Raises BudgetError for any other
+    part.
+    """
     apart = [summand for part in parts for summand in summands(part)]
     if not all(part.gaussian or part.pure for part in apart):
         raise BudgetError(
@@ -155,12 +165,15 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the noisy count from which a text is published in a column without a list of texts, and an upper limit of the
-    probability that a text of one row reaches it: 2 + 7 standard deviations rounded up, for one column whose counts cost `rho`.
+    """Return the smallest noisy count at which a text is published, for a column without a list of texts whose counts cost
+    `rho`.
+
+    The second value is an upper bound of the probability that a text of one row reaches this threshold. The threshold is 7
+    standard deviations, rounded up, plus 2.
 
     Privacy
     -------
-    The noise is `noise.rounded_gaussian` of squared sensitivity 2: 1 + noise >= T just when N(0, s^2) >= T - 3/2.
+    The noise is `noise.rounded_gaussian` with squared sensitivity 2, so 1 + noise >= T if and only if N(0, s^2) >= T - 3/2.
     """
     scale = Fraction(gaussian_scale(1 / rho))
     threshold = -(-(7 * scale) // 1) + 2

@@ -1,8 +1,9 @@
-"""State what a mechanism costs, as small frozen values that compose, and which planned charges may still be spent.
+"""Represent privacy costs as frozen values (`Charge`) that compose, and track which planned charges may still be spent
+(`Meter`).
 
 All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. A charge is stated as
-(epsilon, delta), or as a Renyi curve (`privacy.curves`) that becomes an (epsilon, delta) at the root of a plan, where all
-curves have been added. Neighbouring tables differ in one record that is replaced by another; n is public.
+(epsilon, delta), or as a Renyi curve (`privacy.curves`). Curves are added first; the sum is converted to an (epsilon, delta) at
+the root of a plan. Neighbouring tables differ in one record that is replaced by another; n is public.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from synthrelease.errors import BudgetError, InputError, Unexpected
 from synthrelease.privacy.curves import RenyiCurve, above, curve_of_pure, zcdp
 
 _MOST_DIGITS = 330
-"""Digits of an epsilon: those of the smallest and largest floats, and more than anybody means."""
+"""Largest number of digits of an epsilon: enough for the smallest and largest floats."""
 
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
@@ -42,11 +43,11 @@ WITHIN_CAP = "within a cap that was fixed before the scout"
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
-    """Return an epsilon as an exact rational. Floats are read as they are printed (0.1 is 1/10).
+    """Return a number of at least 0 as an exact rational. A float is read as it is printed, so 0.1 is 1/10.
 
     Raises
     ------
-    ValueError : for negative, infinite or not-a-number values.
+    Unexpected : (a ValueError) for negative, infinite or not-a-number values, and for numbers with too many digits.
     """
     if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
         raise Unexpected("a number", repr(number))
@@ -70,32 +71,34 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Return an exact rational as a decimal text, rounded up in the tenth place where it is not exact: never understated."""
+    """Return a rational as a decimal text, rounded up in the tenth decimal place where it is not exact, so that no cost is
+    understated.
+    """
     scaled = -((-value * 10**10) // 1)
     whole, digits = divmod(int(scaled), 10**10)
     return f"{whole}.{digits:010d}".rstrip("0").rstrip(".")
 
 
 def rounded_down(value: Fraction) -> Fraction:
-    """To three digits, as a steward would write a budget."""
+    """Return a positive number, rounded down to three significant digits, as a steward would write a budget."""
     step = Fraction(10) ** (math.floor(math.log10(value)) - 2)
     return value // step * step
 
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """A node of the charge tree.
+    """A node of the charge tree: what a mechanism, or a composition of mechanisms, costs.
 
     Attributes
     ----------
     name : unique among the leaves of a plan.
-    epsilon, delta : what the node costs in total; both 0 where a curve says it.
-    renyi : the curve of a node that has no (epsilon, delta) of its own.
-    gaussian : whether a mechanism that is rho-zero-concentrated is also mu-Gaussian, rho = mu^2 / 2 (`privacy.curves`).
-    because : the theorem or mechanism behind it, in words.
-    reason : why it costs so much and no less, in the steward's words; empty where nothing was said.
-    rule : how the node follows from its parts, for programs that check the sum.
-    parts : the charges it is made of; empty for a single mechanism.
+    epsilon, delta : the total cost of the node; epsilon and delta are 0 where a curve states the cost.
+    renyi : the Renyi curve of a node without an (epsilon, delta) of its own; None otherwise.
+    gaussian : whether a rho-zero-concentrated mechanism is also mu-Gaussian, rho = mu^2 / 2 (`privacy.curves`).
+    because : the theorem or mechanism that proves the cost, in words.
+    reason : the steward's reason for this budget; empty where none was given.
+    rule : the composition rule by which the node follows from its parts, for programs that check the sum.
+    parts : the charges that the node composes; empty for a single mechanism.
     """
 
     name: str
@@ -118,16 +121,17 @@ class Charge:
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
-        """Return the cost of the node alone, without its name and history."""
+        """Return epsilon, delta, curve and the flag `gaussian` of the node, without its name and parts."""
         return self.epsilon, self.delta, self.renyi, self.gaussian
 
     @property
     def pure(self) -> bool:
-        """Whether this is pure differential privacy."""
+        """Return whether the charge is pure differential privacy: no curve, and delta is 0."""
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """Return the Renyi curve; a pure epsilon counts as epsilon^2 / 2 zero-concentrated, each of a sum by itself.
+        """Return the Renyi curve. A pure epsilon counts as epsilon^2 / 2 zero-concentrated; in a sum, each part is converted by
+        itself.
 
         Raises
         ------
@@ -145,7 +149,7 @@ class Charge:
         return curve_of_pure(self.epsilon)
 
     def leaves(self) -> Iterator[Charge]:
-        """Yield the single mechanisms below this node (the node itself when it has no parts)."""
+        """Yield the single mechanisms below this node; a node without parts yields itself."""
         if not self.parts:
             yield self
         for part in self.parts:
@@ -153,24 +157,24 @@ class Charge:
 
 
 def mechanism(name: str, epsilon: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """Return one mechanism that reads private counts once."""
+    """Return the charge of one mechanism that reads private counts once."""
     return Charge(name=name, epsilon=epsilon, delta=delta, because=because)
 
 
 def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
-    """Return one mechanism that reads private counts once and is rho-zero-concentrated (Bun & Steinke 2016)."""
+    """Return the charge of one rho-zero-concentrated mechanism that reads private counts once (Bun & Steinke 2016)."""
     return Charge(name=name, epsilon=Fraction(0), renyi=zcdp(rho), because=f"rho = {decimal_text(rho)}: {because}")
 
 
 def gaussian(name: str, rho: Fraction, because: str) -> Charge:
-    """Return one mechanism that reads private counts once and is mu-Gaussian, rho = mu^2 / 2; it is also
+    """Return the charge of one mu-Gaussian mechanism, rho = mu^2 / 2, that reads private counts once; it is also
     rho-zero-concentrated.
     """
     return replace(zero_concentrated(name, rho, f"Gaussian, {because}"), gaussian=True)
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
-    """Compose parts in sequence, adaptively: epsilons and deltas add; where one part is a curve, curves add.
+    """Compose parts in sequence, adaptively: epsilons and deltas add. If any part is a curve, all parts are added as curves.
 
     Theory 1.1, sequential composition.
     """
@@ -182,7 +186,8 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
 
 
 def together(name: str, *parts: Charge) -> Charge:
-    """Return one pure mechanism in place of several, at the sum of their epsilons: its curve is that of the sum.
+    """Return several pure charges as one pure mechanism, at the sum of their epsilons. Its Renyi curve is the curve of this
+    sum.
 
     Theory 4.4, figures that share a noise.
 
@@ -199,8 +204,8 @@ def together(name: str, *parts: Charge) -> Charge:
 def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
     """Charge mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta.
 
-    Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. Where one part is a curve,
-    all count as curves, and the node is the curve with the largest of each coefficient, which is nowhere below any of them.
+    Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. If any part is a curve,
+    all parts count as curves, and the node has the largest value of each coefficient, which is an upper bound of every curve.
 
     Raises
     ------
@@ -221,10 +226,11 @@ def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
 
 
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
-    """Return the epsilon of a curve, or of a sum of curves and pure parts, at this delta; rounded up.
+    """Return the epsilon at this delta of a curve, or of a sum of curves and pure parts, rounded up.
 
-    The dearest pure parts add their epsilons to what the rest yields, where the others count as curves: as many of them as
-    make the sum least. Where every curve is Gaussian, the conversion is exact (theory 9.14, exact Gaussian curve).
+    Some pure parts add their epsilons directly, in decreasing order of epsilon; the other pure parts count as curves. The
+    number of parts that are added directly is chosen to make the total smallest. Where every curve is Gaussian, the conversion
+    is exact (theory 9.14, exact Gaussian curve).
     """
     from synthrelease.privacy import curves as gaussian  # here, for readers of a release convert nothing
 
@@ -244,7 +250,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the parts of which a charge is the sum; sums of sums are flattened."""
+    """Return the parts whose sum a charge is, with sums of sums flattened; a charge that is no sum is its only part."""
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
@@ -258,7 +264,7 @@ def check_above_0(delta: Fraction) -> None:
 
 
 class Meter:
-    """Marks planned charges as spent, each once; the remaining charges may still be spent."""
+    """Tracks the planned charges: each may be spent once, and no other charge may be spent."""
 
     def __init__(self, planned: Sequence[Charge]):
         self._left = {charge.name: charge for charge in planned}
@@ -273,19 +279,21 @@ class Meter:
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Strike a charge off the plan, or several that pay for one output together. Raises BudgetError as `take`."""
+        """Mark a charge as spent, or several charges that pay for one output together. Raises BudgetError as `take`."""
         for charge in [charges] if isinstance(charges, Charge) else charges:
             self.take(charge)
 
 
-# The number of rows of a release: what is public about it, its source and its cost. `enclave.resizing` draws the rows.
+# `RowsRule` states how the number of rows of a release is determined, and its cost. `enclave.resizing` draws the rows.
 
 NUMBER_OF_ROWS = "number of rows"
-"""The name of the charge for counting the kept rows."""
+"""The name of the charge for the noisy count of the kept rows."""
 
 
 SHORTFALL = Fraction(1, 1000)
-"""How likely a counted number may lie above the number of kept rows; public rows then fill up."""
+"""Largest probability that the noisy count minus the margin exceeds the number of kept rows; public filler rows then complete
+the table.
+"""
 
 
 Way = Literal["whole", "counted", "stated", "exact"]
@@ -293,13 +301,14 @@ Way = Literal["whole", "counted", "stated", "exact"]
 
 @dataclass(frozen=True, kw_only=True)
 class RowsRule:
-    """Where the number m of rows comes from that a release works with.
+    """The rule that determines the number m of rows that a release uses. N is the number of rows of the file, K of the kept
+    rows.
 
     Attributes
     ----------
-    way : "whole": no row can be left out, m = N. "counted": a noisy count of the kept rows minus `margin`. "stated": a number
-        in the specification. "exact": m = K, published as it is; then which rows are kept is not protected.
-    epsilon : of the count, > 0; None where nothing is counted.
+    way : "whole": no row can be excluded, m = N. "counted": m is a noisy count of the kept rows minus `margin`. "stated": m is
+        a number in the specification. "exact": m = K is published exactly; whether a record is kept is then not protected.
+    epsilon : the epsilon of the noisy count, > 0; None for the other rules.
     stated : the number in the specification; None where there is none.
     """
 
@@ -309,14 +318,14 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """Return the cost of the number of rows."""
+        """Return the charge for the number of rows; None where there is no noisy count."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
 
     @property
     def margin(self) -> int:
-        """Return the number subtracted from the noisy count: the least k >= 0 with Pr[noise > k] <= SHORTFALL.
+        """Return the number that is subtracted from the noisy count: the smallest k >= 0 with Pr[noise > k] <= SHORTFALL.
 
         Pr[noise > k] = a^(k+1) / (1 + a) for discrete Laplace noise, a = e^-epsilon.
         """
@@ -334,16 +343,19 @@ def check_stated(rule: RowsRule, n_file: int) -> None:
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"
-"""What `rows = "exact"` gives up, in plain words."""
+"""What `rows = "exact"` does not protect, for documents."""
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """Return the facts that are published exactly and are the same for all neighbours (theory 10, statement of the guarantee).
+    """Return texts of the facts that are published exactly and are equal for all neighbours (theory 10, statement of the
+    guarantee).
 
     Parameters
     ----------
-    n_file, n : rows of the file, and rows that the release works with.
-    persons : of the file, where a key tells their rows; how many rows it has is then no public fact.
+    way : the rule in `RowsRule`.
+    n_file, n : number of rows of the file, and of the rows that the release uses.
+    persons : number of persons in the file, where a key identifies persons; the number of rows is then not public. None
+        otherwise.
     """
     schema = "the schema: columns, bounds, bins and categories"
     if way == "exact":

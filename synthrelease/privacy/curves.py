@@ -1,13 +1,13 @@
-"""Compute with Renyi, Gaussian and normal laws as certified numbers: curves, their sums, and the (epsilon, delta) of each.
+"""Add Renyi and Gaussian privacy curves, and convert them to (epsilon, delta), with certified rounding.
 
 A mechanism has the curve r when, for every order a > 1 and all neighbours, the Renyi divergence of order a between its two
-output laws is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves that
-occur here have the form
+output distributions is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All
+curves in this module have the form
 
     r(a) = rho a + constant + log_mean / (a - 1):
 
-rho alone is zero-concentrated differential privacy (Bun & Steinke 2016); the other two come from a selection (`selected`).
-Irrational numbers are computed with 50 digits and rounded up, so that no guarantee is understated.
+The coefficient rho alone is zero-concentrated differential privacy (Bun & Steinke 2016); the other two coefficients come from a
+selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no guarantee is understated.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from functools import cache, lru_cache
 
 from synthrelease.privacy.exact_bounds import Between, complement, exponential, product
 
-# The normal law between whole numbers that certify it, to any number of bits (theory 9.14, exact Gaussian curve).
+# Probabilities of the normal distribution lie between whole numbers that certify them, to any number of bits (theory 9.14,
+# exact Gaussian curve).
 #
 # Pr[|N| < x] = sqrt(2 x^2 / pi) exp(-x^2 / 2) (1 + x^2 / 3 + x^4 / (3 5) + x^6 / (3 5 7) + ...): all terms are positive, and
-# rational where x^2 is. Sums, products and roots of integers are rounded down on one side and up on the other, exponentials as
-# in `privacy.exact_bounds`: no float has a part in it.
+# rational where x^2 is. Sums, products and roots of integers are rounded down for the lower bound and up for the upper bound,
+# exponentials as in `privacy.exact_bounds`. No float is involved.
 
 _NORMAL_GUARD = 32
-"""Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
+"""Additional bits of the computation, which make the bounds close; the bounds hold for any number of bits."""
 
 
 def within(square: Fraction, bits: int) -> Between:
@@ -45,7 +46,7 @@ def within(square: Fraction, bits: int) -> Between:
 
 
 def below(point: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits Pr[N < place]: half of the probability outside, or 1 minus that."""
+    """Return bounds of 2^bits Pr[N < point], N standard normal, from the probability outside [-|point|, |point|]."""
     whole, inside = 1 << bits, within(point**2, bits)
     outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)
@@ -55,7 +56,8 @@ def below(point: Fraction, bits: int) -> Between:
 def _series(square: Fraction, bits: int) -> Between:
     """Return bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
 
-    Where the odd number is at least 2 x^2, each term is at most half of the one before: all that follow add up to the last.
+    Where the odd number is at least 2 x^2, each term is at most half of the term before it, so all omitted terms add up to at
+    most the last computed term.
     """
     above, under = square.as_integer_ratio()
     low = high = lower = upper = 1 << bits
@@ -75,7 +77,7 @@ def _pi(bits: int) -> Between:
 
 
 def _arctan(inverse: int, bits: int) -> Between:
-    """Return bounds of 2^bits arctan(1 / inverse): each term of the alternating series has an error below 1, as has the
+    """Return bounds of 2^bits arctan(1 / inverse). Each term of the alternating series has an error below 1, and so has the
     remainder.
     """
     power, total, odd = (1 << bits) // inverse, 0, 1
@@ -88,14 +90,14 @@ def _arctan(inverse: int, bits: int) -> Between:
 
 _DIGITS = 50
 _STATED = 10**9
-"""Epsilons are rounded up to multiples of 1e-9."""
+"""Epsilons are rounded up to multiples of 1 / _STATED = 1e-9."""
 SLACK = Fraction(1, 10**30)
-"""More than all rounding errors of a few dozen operations with 50 digits on numbers below 1e12."""
+"""An upper bound of all rounding errors of a few dozen operations with 50 digits on numbers below 1e12."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RenyiCurve:
-    """rho * order + constant + log_mean / (order - 1), for every order > 1; each coefficient at least 0."""
+    """A Renyi curve: rho * order + constant + log_mean / (order - 1) for every order > 1; all coefficients are at least 0."""
 
     rho: Fraction = Fraction(0)
     constant: Fraction = Fraction(0)
@@ -106,17 +108,17 @@ class RenyiCurve:
             raise ValueError("the coefficients of a Renyi curve are at least 0")
 
     def __add__(self, other: RenyiCurve) -> RenyiCurve:
-        """Compose adaptively: divergences of every order add (Mironov 2017, Proposition 1)."""
+        """Compose two curves adaptively: divergences of every order add (Mironov 2017, Proposition 1)."""
         return RenyiCurve(
             rho=self.rho + other.rho, constant=self.constant + other.constant, log_mean=self.log_mean + other.log_mean
         )
 
     def at(self, order: Fraction) -> Fraction:
-        """Return the bound on the divergence of an order > 1."""
+        """Return the bound on the Renyi divergence of an order > 1."""
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
-        """Return the curve in the order a, rounded up: a text for people."""
+        """Return the formula of the curve as a text, with coefficients rounded up; a is the order."""
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
         return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
@@ -124,8 +126,8 @@ class RenyiCurve:
         """Return the epsilon for which the curve yields (epsilon, delta)-DP, rounded up.
 
         For every order a > 1: epsilon = r(a) + (ln(1/delta) - ln a) / (a - 1) + ln(1 - 1/a) (Canonne, Kamath & Steinke 2020,
-        Proposition 12, solved for epsilon; it is what dp-accounting uses). The order is searched in floating point; whichever
-        is found, the bound at it is proved, and it is computed with 50 digits.
+        Proposition 12, solved for epsilon; dp-accounting uses the same formula). The order is searched in floating point. The
+        bound is valid for any order, and it is computed with 50 digits.
 
         Raises
         ------
@@ -154,12 +156,12 @@ def zcdp(rho: Fraction) -> RenyiCurve:
 
 
 def curve_of_pure(epsilon: Fraction) -> RenyiCurve:
-    """Return the curve of an epsilon-DP mechanism: epsilon^2 / 2 zero-concentrated (Bun & Steinke 2016, Proposition 1.4)."""
+    """Return the curve of an epsilon-DP mechanism: (epsilon^2 / 2)-zero-concentrated (Bun & Steinke 2016, Proposition 1.4)."""
     return zcdp(epsilon**2 / 2)
 
 
 def above(*curves: RenyiCurve) -> RenyiCurve:
-    """Return the least curve of this form that is nowhere below any of these: the largest of each coefficient."""
+    """Return an upper bound of several curves: the curve with the largest value of each coefficient."""
     return RenyiCurve(
         rho=max(curve.rho for curve in curves),
         constant=max(curve.constant for curve in curves),
@@ -168,15 +170,15 @@ def above(*curves: RenyiCurve) -> RenyiCurve:
 
 
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
-    """Return the curve of the best of K independent rounds, K truncated negative binomial and hidden.
+    """Return the curve of the selection of the best of K independent rounds, with K hidden and truncated negative binomial.
 
     Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order
     a > 1 and every a2 >= 1
 
         r'(a) = r(a) + (1 + eta) ((1 - 1/a2) r(a2) + ln(1/gamma) / a2) + ln(E[K]) / (a - 1).
 
-    For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2), least at a2 = sqrt(ln(1/gamma) / rho), or
-    at 1 where that is below 1.
+    For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2). It is smallest at a2 = sqrt(ln(1/gamma) /
+    rho), or at a2 = 1 where this root is below 1.
 
     Raises
     ------
@@ -197,9 +199,11 @@ def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction)
 
 
 def mean_rounds(shape: Fraction, stop_probability: Fraction) -> Decimal:
-    """Return E[K] of the truncated negative binomial law (Papernot & Steinke 2022, Definition 1), with 50 digits.
+    """Return the mean E[K] of the truncated negative binomial distribution (Papernot & Steinke 2022, Definition 1), with 50
+    digits.
 
-    eta (1 - gamma) / (gamma (1 - gamma^eta)); for eta = 0, the logarithmic law, (1/gamma - 1) / ln(1/gamma).
+    E[K] = eta (1 - gamma) / (gamma (1 - gamma^eta)). For eta = 0, the logarithmic distribution, E[K] = (1/gamma - 1) /
+    ln(1/gamma).
     """
     if not (shape > -1 and 0 < stop_probability < 1):
         raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
@@ -221,7 +225,7 @@ def root_down(value: Fraction) -> Fraction:
 
 
 def exp_up(exponent: Fraction) -> Fraction:
-    """Return e^exponent, rounded up in the 40th digit or so."""
+    """Return e^exponent, rounded up by a relative amount of about 1e-40."""
     with localcontext(Context(prec=_DIGITS)):
         return Fraction(decimal_of(exponent).exp()) * (1 + Fraction(1, 10**40))
 
@@ -229,7 +233,7 @@ def exp_up(exponent: Fraction) -> Fraction:
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the smallest error rate of any guess between two equally likely neighbouring files, rounded down.
 
-    (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
+    The error rate is (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """
     return (1 - delta) / (1 + exp_up(epsilon))
 
@@ -241,7 +245,7 @@ def log_up(value: Fraction) -> Fraction:
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
-    """Return orders a = 1 + 2^t on ever finer grids of t around the best so far."""
+    """Return candidate orders a = 1 + 2^t, on ever finer grids of t around the best order so far."""
     centre, width, tried = Fraction(8), Fraction(32), []
     for _ in range(6):
         grid = [1 + _power_of_two(centre + width * Fraction(step, 16)) for step in range(-16, 17)]
@@ -256,7 +260,7 @@ def _power_of_two(exponent: Fraction) -> Fraction:
 
 
 def decimal_of(value: Fraction) -> Decimal:
-    """Return the fraction to as many digits as the context has."""
+    """Return the fraction as a decimal, with the precision of the current context."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
@@ -268,29 +272,28 @@ def _up(value: Fraction) -> Fraction:
     return Fraction(-((-(value + SLACK) * _STATED) // 1), _STATED)
 
 
-# Gaussian differential privacy: the exact (epsilon, delta) of a mu, and what private choices and pure parts cost in it.
+# Gaussian differential privacy: the exact (epsilon, delta) of a mu, and the Gaussian cost of private choices and pure parts.
 #
 # A mechanism is mu-Gaussian when telling its output on a table from that on a neighbour is at least as hard as telling N(mu, 1)
-# from N(0, 1) (Dong, Roth & Su 2022). Squares of mu add up, also where parts are chosen by the answers before them (theory
-# 9.16, a Gaussian budget that answers share out). Everywhere here rho = mu^2 / 2: a mu-Gaussian mechanism is
-# rho-zero-concentrated, and Gaussian noise has the same rho in both, so that one budget means the same noise.
-#
-# What is found by a search in floating point is only where to look: whole numbers certify it (`privacy.curves`).
+# from N(0, 1) (Dong, Roth & Su 2022). Squares of mu add up, also where each part is chosen by the answers before it (theory
+# 9.16, a Gaussian budget that answers share out). Throughout rho = mu^2 / 2: a mu-Gaussian mechanism is rho-zero-concentrated,
+# and Gaussian noise has the same rho in both definitions, so that one budget means the same noise.
+# A search in floating point only proposes a value; whole numbers certify it.
 
 STEPS = 10**9
-"""Epsilons are multiples of one over this."""
+"""Epsilons are multiples of 1 / STEPS."""
 _FINE = 10**15
 LARGEST_RHO = 200
-"""Above it the Renyi conversion is used: its loss is small beside so much."""
+"""Above this rho the Renyi conversion is used, because its relative loss is small there."""
 _ROOT_GUARD = 100
 _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)
-"""Pr[N < -64] is below e^(-64^2 / 2), and so is this."""
+"""Pr[N < -64] is below e^(-64^2 / 2), which is below 2^-2900."""
 
 
 @lru_cache(maxsize=1024)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the least multiple of 1e-9 for which a Gaussian rho yields (epsilon, delta)-DP (theory 9.14, exact Gaussian
-    curve).
+    """Return the smallest epsilon, a multiple of 1e-9, such that a Gaussian rho yields (epsilon, delta)-DP (theory 9.14, exact
+    Gaussian curve).
 
     Raises
     ------
@@ -308,7 +311,9 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho, rounded down, whose Gaussian guarantee at this delta is at most epsilon."""
+    """Return the largest rho, rounded down and at most `LARGEST_RHO`, whose Gaussian guarantee at this delta is at most
+    epsilon.
+    """
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError("a rho is looked for within an epsilon above 0 and a delta above 0 and below 1")
 
@@ -320,32 +325,33 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """Return Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], rounded up by about 1e-30 of its
-    value.
+    """Return the delta of a mu-Gaussian mechanism at an epsilon, rounded up by a relative amount of about 1e-30.
+
+    It is Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], N standard normal.
     """
     if not mu:
         return Fraction(0)
     if mu / 2 - epsilon / mu < -_FARTHEST:
         return _NEARLY_NOTHING
     far = float(mu / 2 + epsilon / mu)
-    bits = _ROOT_GUARD + math.ceil(far * far)  # what is smallest is about e^(-far^2 / 2)
+    bits = _ROOT_GUARD + math.ceil(far * far)  # the smallest of these numbers is about e^(-far^2 / 2)
     near, beyond = below(mu / 2 - epsilon / mu, bits), below(-mu / 2 - epsilon / mu, bits)
     shrink = exponential(epsilon, bits)
     return Fraction(near.high, 1 << bits) - Fraction(beyond.low, shrink.high)
 
 
 def choice_epsilon(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, rounded down, of an exponential mechanism whose Gaussian price is rho.
+    """Return the largest epsilon, rounded down, of an exponential mechanism whose Gaussian cost is rho.
 
-    2 ln(p / (1 - p)), p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
+    It is 2 ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
     return 2 * pure_epsilon_of(rho)
 
 
 def pure_epsilon_of(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, rounded down, of a pure mechanism whose Gaussian price is rho.
+    """Return the largest epsilon, rounded down, of a pure mechanism whose Gaussian cost is rho.
 
-    ln(p / (1 - p)), p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
+    It is ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
     mu = root(2 * rho, up=False)
     bits = _ROOT_GUARD + math.ceil(float(mu) ** 2)
@@ -356,7 +362,7 @@ def pure_epsilon_of(rho: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_of_pure(epsilon: Fraction) -> Fraction:
-    """Return the rho of an epsilon-DP mechanism, rounded up: mu = 2 z, Pr[N < z] = e^epsilon / (1 + e^epsilon)."""
+    """Return the Gaussian rho of an epsilon-DP mechanism, rounded up: mu = 2 z with Pr[N < z] = e^epsilon / (1 + e^epsilon)."""
     outside = -float(epsilon) - math.log1p(math.exp(-float(epsilon)))  # ln Pr[N < -z]
     z = _begins(lambda z: _log_below(-z) <= outside, 2 + math.sqrt(2 * float(epsilon)))
     return Fraction(_least(lambda step: pure_epsilon_of(Fraction(step, STEPS)) >= epsilon, int(2 * z * z * STEPS)), STEPS)
@@ -369,7 +375,9 @@ def root(value: Fraction, *, up: bool) -> Fraction:
 
 
 def _least(holds: Callable[[int], bool], guess: int) -> int:
-    """Return the least step >= 0 from which on something holds: away from a guess in steps that double, then by halves."""
+    """Return the smallest step >= 0 from which a monotone condition holds: search from a guess in doubling steps, then
+    bisect.
+    """
     low, high, width = -1, max(0, guess), 1
     if holds(high):
         while high - width > low and holds(high - width):
@@ -386,7 +394,7 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _guess(mu: float, delta: Fraction) -> int:
-    """About the epsilon, in steps, in floating point."""
+    """Return an approximate epsilon, in steps of 1 / STEPS, computed in floating point."""
     target = _log(delta)
     highest = mu * mu / 2 + mu * (2 + math.sqrt(-2 * target))
     return math.ceil(_begins(lambda epsilon: _is_within(mu, epsilon, target), highest) * STEPS)
@@ -399,7 +407,7 @@ def _is_within(mu: float, epsilon: float, target: float) -> bool:
 
 
 def _begins(holds: Callable[[float], bool], high: float) -> float:
-    """Return where between 0 and `high` something begins to hold, in floating point."""
+    """Return the number between 0 and `high` from which a monotone condition holds, by bisection in floating point."""
     low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
@@ -408,7 +416,7 @@ def _begins(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _log_below(point: float) -> float:
-    """Return ln Pr[N < place], in floating point."""
+    """Return ln Pr[N < point], N standard normal, in floating point."""
     if point > -30:
         return math.log(math.erfc(-point / math.sqrt(2)) / 2)
     square = point * point

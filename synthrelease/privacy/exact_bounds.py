@@ -1,7 +1,9 @@
-"""The cumulative probabilities of integer laws, between whole numbers that certify them to any number of bits.
+"""Bound the cumulative probabilities of integer distributions (geometric, half Gaussian) by whole numbers, to any number of
+bits.
 
-A law gives, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high. They come from sums and products of integers
-rounded down on one side and up on the other, and from exponentials that Python's decimal arithmetic rounds correctly.
+A law yields, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high. The integers are sums and products of
+integers, rounded down for the lower bound and up for the upper bound, and of exponentials that Python's decimal arithmetic
+rounds correctly.
 """
 
 from __future__ import annotations
@@ -14,42 +16,42 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 _LAW_GUARD = 96
-"""Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
+"""Additional bits of the computation, which make the bounds close; the bounds hold for any number of bits."""
 
 
 class Between(NamedTuple):
-    """Two integers, with a number times 2^bits between them."""
+    """A lower and an upper integer bound of a number times 2^bits."""
 
     low: int
     high: int
 
 
 class Law(Protocol):
-    """The law of a non-negative integer X."""
+    """The distribution of a non-negative integer X."""
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Bounds of Pr[X < i] for i = 1, 2, ..., where that is below 1.
+        """Yield bounds of 2^bits Pr[X < i] for i = 1, 2, ..., as long as Pr[X < i] is below 1.
 
-        Of a law without end at least as far as Pr[X >= i] > 2^-bits; its last bounds hold for all further i, too.
+        For an unbounded X it yields at least all i with Pr[X >= i] > 2^-bits; the last bounds also hold for all further i.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Geometric:
-    """Pr[X = i] proportional to exp(-rate i), for i = 0, 1, 2, ..., or for i below `end`.
+    """A geometric distribution: Pr[X = i] is proportional to exp(-rate i), for i = 0, 1, 2, ..., or for i below `end`.
 
     Attributes
     ----------
     rate : > 0, exact.
-    end : None for a law without end.
+    end : upper limit of i, exclusive; None for an unbounded X.
     """
 
     rate: Fraction
     end: int | None = None
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
+        """Yield bounds of 2^bits Pr[X < i], where Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
         wide = bits + _LAW_GUARD
         unit, ratio = 1 << wide, exponential(self.rate, wide)
         whole = complement(exponential(self.rate * self.end, wide), unit) if self.end else Between(unit, unit)
@@ -64,7 +66,8 @@ class Geometric:
 
 @dataclass(frozen=True, kw_only=True)
 class HalfGaussian:
-    """Pr[X = i] proportional to exp(-rate i^2), for i = 0, 1, 2, ...
+    """A half Gaussian distribution on integers: Pr[X = i] is proportional to exp(-rate i^2), for i = 0, 1, 2, ...
+
 
     Attributes
     ----------
@@ -77,7 +80,7 @@ class HalfGaussian:
         """Yield bounds of 2^bits Pr[X < i] from the partial sums of the weights exp(-rate i^2). Each ratio of neighbouring
         weights is exp(-2 rate) times the previous one.
 
-        Ratios fall: the weights that are left out add up to at most the first of them / (1 - the ratio that follows).
+        The ratios decrease, so the omitted weights add up to at most the first omitted weight / (1 - the next ratio).
         """
         wide = bits + _LAW_GUARD
         unit, fall = 1 << wide, exponential(2 * self.rate, wide)
@@ -95,8 +98,9 @@ class HalfGaussian:
 
 
 def exponential(exponent: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits exp(-exponent), exponent > 0: the quotient is rounded outwards, the exponential correctly, then
-    one step outwards.
+    """Return bounds of 2^bits exp(-exponent), exponent > 0.
+
+    The quotient is rounded outwards, the exponential is rounded correctly and then moved one step outwards.
     """
     digits = bits * 30103 // 100_000 + 20
     down, up = Context(prec=digits, rounding=ROUND_FLOOR), Context(prec=digits, rounding=ROUND_CEILING)
@@ -116,5 +120,5 @@ def complement(bounds: Between, unit: int) -> Between:
 
 
 def quotient(part: Between, whole: Between, bits: int) -> Between:
-    """Return bounds of 2^bits part / whole; the upper one at most 2^bits, as a probability is."""
+    """Return bounds of 2^bits part / whole; the upper bound is at most 2^bits, because the quotient is a probability."""
     return Between((part.low << bits) // whole.high, min(-((-part.high << bits) // whole.low), 1 << bits))

@@ -1,7 +1,8 @@
-"""What is public about the noise of a figure: the grid on which it is released, how wide its noise is and how far it reaches.
+"""Compute the public properties of the noise of a statistic: the grid on which it is released, its standard deviation and
+tails.
 
-Nothing is drawn here, and no private value is handed over. `privacy.noise` draws noise on these grids; readers of a release
-compute with them, too.
+This module draws nothing and receives no private value. `privacy.noise` draws noise on these grids; readers of a release use
+the same functions.
 """
 
 from __future__ import annotations
@@ -15,30 +16,30 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyFigure:
-    """A released figure: its noisy value and the standard deviation of the noise, both in the figure's units."""
+    """A released statistic: its noisy value, and the standard deviation of the noise in the same units."""
 
     value: float
     noise_sd: float
 
 
 class NoiseGrid(NamedTuple):
-    """The public grid of a figure: its step, and the integer sensitivity of the figure in steps (`laplace_figure`)."""
+    """The public grid of a statistic: its step, and the integer sensitivity of the statistic in steps (`laplace_figure`)."""
 
     step: float
     steps: int
 
 
 MOST_ROWS = 2**40
-"""Of a table: counts, their sums over weights of 2^20 and grids are proved exact enough for so many (theory 9.2, figure on a
-grid)."""
+"""Largest number of rows of a table: up to this number, counts, their sums with weights up to 2^20, and grids are proved to be
+exact enough (theory 9.2, figure on a grid).
+"""
 
 
 def grid_bits(rows: int) -> int:
-    """Return how fine a grid is, 12 up to 2^35 rows and 7 at 2^40: a step is at most the sensitivity / 2^bits, and above half
-    of that.
+    """Return the number of bits that sets the step of a grid: 12 up to 2^35 rows, decreasing to 7 at 2^40 rows.
 
-    A figure of n rows ranges over at most n sensitivities, so that these are at most 2^48 steps, and the rounding of doubles
-    moves it by some n 2^-53 of them.
+    A step is at most the sensitivity / 2^bits, and more than half of that. A statistic of n rows ranges over at most n
+    sensitivities, which are at most 2^48 steps, and the rounding of doubles moves the statistic by about n 2^-53 sensitivities.
 
     Raises
     ------
@@ -51,9 +52,7 @@ def grid_bits(rows: int) -> int:
 
 @lru_cache
 def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the grid on which a figure of this sensitivity (finite, > 0), of a table of `rows` rows, is released: a public
-    one.
-    """
+    """Return the public grid on which a statistic of this sensitivity (finite, > 0), of a table of `rows` rows, is released."""
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - grid_bits(rows))
     if step < 2.0**-1000:
         raise ValueError("the sensitivity is too small for floating-point figures")
@@ -62,11 +61,12 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the grid of a figure that shares its noise with others. All such figures have equally many steps, so that one
-    record moves none by more.
+    """Return the grid of a statistic that shares one noise with other statistics.
 
-    The step is the sensitivity / 2^bits: a float, for the bits are taken off its exponent, but no power of two, so that figures
-    are put on it in fractions. It is never below the step of `noise_grid` (theory 4.4, figures that share a noise).
+    All such statistics have the same sensitivity in steps, so that one record moves each of them by at most `shared_steps`
+    steps. The step is the sensitivity / 2^bits. It is exact as a float, because only its exponent changes, but it is no power
+    of two, so values are divided by it as fractions. It is never below the step of `noise_grid` (theory 4.4, figures that share
+    a noise).
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))
     if step < 2.0**-1000:
@@ -75,18 +75,18 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_steps(rows: int = 1) -> int:
-    """Return the integer sensitivity, in steps, of every figure that shares its noise with others."""
+    """Return the integer sensitivity, in steps, of every statistic that shares one noise with other statistics."""
     return 2 ** grid_bits(rows) + 2
 
 
 def grid_point(value: float, step: float) -> int:
-    """Return the point of a grid, in steps, that a released figure is, or is nearest to; exact whatever the step."""
+    """Return the grid point, in steps, nearest to a released value; the computation is exact for every step."""
     return round(Fraction(value) / Fraction(step))
 
 
 @lru_cache
 def figure_sd(grid: NoiseGrid, epsilon: Fraction) -> float:
-    """Return the standard deviation of the noise of `laplace_figure` on a grid, in the figure's units."""
+    """Return the standard deviation of the noise of `laplace_figure` on a grid, in the units of the statistic."""
     return grid.step * laplace_sd(Fraction(grid.steps) / epsilon)
 
 
@@ -97,8 +97,8 @@ def laplace_sd(scale: Fraction) -> float:
 
 
 def gaussian_scale(variance: Fraction) -> float:
-    """Return the square root of a variance, rounded up: the noise is sqrt(2 rho)-Gaussian where this is the squared sensitivity
-    over 2 rho.
+    """Return the square root of a variance, rounded up. With variance = squared sensitivity / (2 rho), the noise is sqrt(2
+    rho)-Gaussian.
     """
     scale = math.sqrt(float(variance))
     while Fraction(scale) ** 2 < variance:
@@ -107,10 +107,12 @@ def gaussian_scale(variance: Fraction) -> float:
 
 
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
-    """Return how far the noise of `laplace_figure` lies above 0 with at most this probability, in the figure's units.
+    """Return an upper quantile: the noise of `laplace_figure`, with the rounding to the grid, exceeds it with at most this
+    probability.
 
-    Exact for the discrete law: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale); one
-    step is on top, because the rounding of the figure to the grid may move it by half a step.
+    The result is in the units of the statistic, on the grid of a table with one row. It is exact for the discrete distribution:
+    Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added, because rounding the statistic to the grid
+    may move it by half a step.
 
     Raises
     ------
@@ -125,6 +127,6 @@ def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction
 
 
 def rounded_up(value: Fraction) -> float:
-    """Return the least float that is not below a fraction."""
+    """Return the smallest float that is not below a fraction."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -1,4 +1,4 @@
-"""The coin and the hidden number of rounds of a selection, drawn exactly from the operating system; no count is read."""
+"""Draw the stop coin and the hidden number of rounds of a private selection, exactly, from the operating system's entropy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def coin(probability: Fraction) -> bool:
 
 
 def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
-    """Return a number from a law with finitely many values, exactly.
+    """Draw a number, exactly, from a distribution with finitely many values.
 
     Parameters
     ----------
-    law : (number, probability), the probabilities with the sum 1.
+    law : pairs (number, probability); the probabilities have the sum 1.
 
     Raises
     ------
@@ -39,17 +39,17 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
 
 
 def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
-    """Return the hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
+    """Draw the hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
 
     Parameters
     ----------
-    shape : eta > -1; 1 is the geometric law, 0 the logarithmic law.
+    shape : eta > -1; 1 is the geometric distribution, 0 the logarithmic distribution.
     stop_probability : gamma in (0, 1).
 
     Returns
     -------
-    K with exactly Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1), by inversion of as many
-    uniform bits as decide it (theory 9.10, hidden number by inversion).
+    K with exactly Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1), drawn by inversion with as
+    many uniform bits as K needs (theory 9.10, hidden number by inversion).
     """
     if not (shape > -1 and 0 < stop_probability < 1):
         raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")

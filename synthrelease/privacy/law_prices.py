@@ -1,6 +1,7 @@
-"""The price of a hidden number of rounds with finitely many values, by a search that proves it (theory 2b.7, certified price).
+"""Compute the privacy cost of a selection whose hidden number of rounds has finitely many values (theory 2b.7, certified
+price).
 
-For rounds that are epsilon-DP, E = e^epsilon, and q_k = Pr[K = k] the loop costs the larger one of
+For epsilon-DP rounds, with E = e^epsilon and q_k = Pr[K = k], the loop costs the larger of
 
     epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E),
 
@@ -11,10 +12,10 @@ v = E A / (1 - E A), 0 < v <= E,
 
 *Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio
 f(x) / f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) =
-1 + v (E - 1) / E. So for v from a to b it is at most its value at x(a) and r(b). A cell whose bound is above the largest value
-seen by more than the tolerance is halved; it is left only when its bound is not. So the supremum is at most the largest value
-at the end, plus the tolerance.
-Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), k the largest value of K.
+1 + v (E - 1) / E. So for v from a to b it is at most its value at x(a) and r(b). A cell is an interval of v. A cell whose bound
+exceeds the largest value found so far by more than the tolerance is halved; other cells are done. So at the end the supremum is
+at most the largest value found, plus the tolerance. Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E
+A) are below e^(2 a k), k the largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
 the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
@@ -37,7 +38,7 @@ from synthrelease.privacy.grids import rounded_up
 
 MOST_ROUNDS = 10_000
 LARGEST_EPSILON = 300
-"""Of a round. The bounds of the rounding errors rest on both."""
+"""Largest epsilon of a round. The bounds of the rounding errors assume at most MOST_ROUNDS rounds and this epsilon."""
 
 _TOLERANCE = Fraction(1, 10**7)
 _ROUNDING = Fraction(1, 10**8)
@@ -46,16 +47,16 @@ _ROOT_HALF = 0.7071067811865476
 _TERMS = 12
 
 Atoms = Sequence[tuple[int, Fraction]]
-"""(rounds, probability), rounds ascending."""
+"""The distribution of the number of rounds: pairs (rounds, probability), in ascending order of rounds."""
 
 
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
-    """Return an upper bound of the privacy cost, too large by less than 2e-7.
+    """Return an upper bound of the privacy cost of the loop that exceeds the exact cost by less than 2e-7.
 
     Parameters
     ----------
-    atoms : from 1 to at most 10^4 rounds, with probabilities of at least 1e-12 with the sum 1.
-    epsilon : of a round, above 0 and at most 300.
+    atoms : numbers of rounds from 1 to at most 10^4, with probabilities of at least 1e-12 that have the sum 1.
+    epsilon : the epsilon of a round, above 0 and at most 300.
     """
     ratio = rounded_up(exp_up(epsilon))
     left, right = np.array([1e-10 / atoms[-1][0]]), np.array([ratio])
@@ -71,8 +72,9 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """Return a bound of both log ratios for odds from `low` to `high`, (n,) each: the larger ratio itself where they are
-    equal.
+    """Return (n,) upper bounds of both log ratios for odds between `low` and `high`, (n,) each.
+
+    Where `low` equals `high`, the result is the larger log ratio itself.
     """
     near = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
     far = near / (1 + high * ((ratio - 1) / ratio))
@@ -81,7 +83,7 @@ def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, ep
 
 
 def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-    """Return ln f and ln g, where a round is rejected with these probabilities x. f is divided by x^k_0, as x may be tiny."""
+    """Return ln f and ln g at the (n,) rejection probabilities x. The computation factors out x^k_0, because x may be tiny."""
     at, power = atoms[0][0], np.ones_like(rejection)
     whole, total = _power_and_sum(rejection, at)  # x^k_0 and h_k_0
     nothing, accepted = np.zeros_like(rejection), np.zeros_like(rejection)
@@ -104,10 +106,10 @@ def _power_and_sum(base: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndar
 
 
 def _ln(values: np.ndarray) -> np.ndarray:
-    """Natural logarithms of positive doubles, within (2 |binary exponent| + 20) 2^-53.
+    """Return natural logarithms of positive doubles, with an error of at most (2 |binary exponent| + 20) 2^-53.
 
-    2^e m with m in [1/sqrt(2), sqrt(2)): e ln 2 + 2 (z + z^3 / 3 + ...), z = (m - 1) / (m + 1), |z| < 0.172; what is left
-    out is below 0.172^25.
+    For 2^e m with m in [1/sqrt(2), sqrt(2)) the logarithm is e ln 2 + 2 (z + z^3 / 3 + ...), z = (m - 1) / (m + 1), |z| <
+    0.172. The omitted terms are below 0.172^25.
     """
     mantissa, exponent = np.frexp(values)
     low = mantissa < _ROOT_HALF

@@ -1,37 +1,39 @@
-"""The budget of one private dataset across runs: a ledger on disk that charges before anything is read, and never refunds.
+"""Keep the privacy budget of a dataset across runs: a ledger on disk that is charged before private data are read, without
+refunds.
 
-`reserve` adds up all charges and compares the sum with the limit, exactly, inside one write transaction, appends the charge,
-waits until it is on the disk, and only then returns. A run that fails, crashes or is stopped has paid.
+Inside one write transaction, `reserve` adds up all charges, compares the exact sum with the limit and appends the charge. It
+returns only once the charge is on the disk. A run that fails, crashes or is stopped stays charged.
 
-Every byte of a ledger is known before the private file is opened: what for (a title), when, and the planned charge. It holds
-no outcome, no end and no duration, so it tells nothing about the data. Outcomes are left out on purpose: where "released" and
-"nothing" are written down, a missing word tells of a failure, which the selection theorem does not cover.
+Every byte of a ledger is known before the private file is opened: the purpose (a title), the time, and the planned charge. A
+ledger records no outcome, end or duration of a run, so it reveals nothing about the data. Outcomes are omitted on purpose: if
+"released" and "nothing" were recorded, a missing record would reveal a failure, which the selection theorem does not cover.
 
-What is noticed, and refused: a row edited, removed, inserted or moved (each hash covers the row and the hash before it); a
-truncated, damaged or foreign file; a ledger that is older than its head file or has other rows; a missing head file; the
+The ledger detects and refuses: an edited, removed, inserted or moved row (each hash covers the row and the hash before it); a
+truncated, damaged or foreign file; a ledger that is older than its head file or has different rows; a missing head file; the
 ledger of another dataset or of a newer version; a second name for the file.
 
-Where a release publishes its number of rows exactly, the ledger also keeps the digest of its domain (the columns, bounds,
-categories and rules that say which rows count) and takes such releases on that domain alone: two exact numbers of rows on
-different domains differ by an exact count of people that no charge pays for.
+Where a release publishes its number of rows exactly, the ledger also stores the digest of its domain (the columns, bounds,
+categories and rules that determine which rows count). It then accepts such releases on this domain only, because two exact
+numbers of rows on different domains differ by an exact count of people that no charge covers.
 
-A register may be split into pieces, once and for ever (`Ledger.split`). A release that reads one piece is charged to it, and
-what was spent is what the dearest piece paid (theory 11.12, pieces for ever). The ledger notes digests of the secret key and of
-the set of record numbers: `enclave.record_numbers` compares them.
+A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece, and
+the spent budget is that of the most expensive piece (theory 11.12, pieces for ever). The ledger stores digests of the secret
+key and of the set of record numbers; `enclave.record_numbers` compares them.
 
-A register that is released year after year may have a plan over years, noted before the first one (`Ledger.plan_years`). Then
-every release is one of its years, none twice, and what was spent, and is limited, is what a person paid (theory 11.13, a
-promise over years).
+A register that is released every year may have a plan over years, which is recorded before the first release
+(`Ledger.plan_years`). Then every release belongs to a year of the plan, and the spent budget, to which the limit applies, is
+that of a person (theory 11.13, a promise over years).
 
-What cannot be noticed from the files alone:
+The ledger cannot detect the following from its files alone:
 
 - a ledger and its head file both replaced by older copies, or copied and both used: two copies do not know each other;
 - both deleted and a new ledger opened; a dataset that has a second ledger under another name or in another place;
 - both rewritten by somebody who computes the hashes anew: there is no secret in them;
 - a disk that says "written" and forgets at a power cut; file systems whose locks do not work (many network drives).
 
-Against the first three, write the head of the last charge into a logbook that is kept elsewhere and give it as `expect_head`:
-a ledger that lacks that charge is refused. The ledger guards against accidents and habits, not against its own steward.
+To detect the first three, write the head of the last charge into a logbook that is kept elsewhere, and pass it as
+`expect_head`: a ledger without this charge is refused. The ledger guards against accidents and habits, not against its own
+steward.
 """
 
 from __future__ import annotations
@@ -75,64 +77,66 @@ from synthrelease.privacy.ledger_file import (
 from synthrelease.privacy.plan import Horizon, Plan, YearOfSeries
 from synthrelease.privacy.subsets import Split
 
-# Whether a plan over years can be noted in a ledger, and whether a release is the next of it.
+# These functions check whether a ledger can record a plan over years, and whether a release fits the plan.
 
 UNSPENT = "No private data were read, nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
-    """Raise BudgetError where a plan over years cannot be recorded: a plan or a charge exists, or it promises more than the
-    limit.
+    """Raise BudgetError where a plan over years cannot be recorded: there is already a plan or another entry, or the plan
+    exceeds a limit of the ledger.
     """
     if statement.horizon is not None:
-        raise BudgetError(f"Refused: {path} has a plan over years already. What was promised before the first one stays.")
+        raise BudgetError(f"Refused: {path} already has a plan over years, which cannot be changed.")
     if statement.entries:
         raise BudgetError(
-            f"Refused: {path} has entries already. A plan over years says what all releases cost a person, so it comes "
-            "before the first one: open a ledger for the series."
+            f"Refused: {path} already has entries. A plan over years states the cost of all releases for a person, so it must "
+            "be recorded before the first release. Open a new ledger for the series."
         )
     promise = horizon.promise
     if promise is None:
-        raise BudgetError("Refused: this plan over years promises a person nothing: its delta adds up to 1 or more.")
+        raise BudgetError("Refused: this plan over years gives a person no guarantee, because its deltas add up to 1 or more.")
     for name, most, limit in (
         ("epsilon", promise.epsilon, statement.epsilon_limit),
         ("delta", promise.delta, statement.delta_limit),
     ):
         if not most <= limit:
             raise BudgetError(
-                f"Refused: the plan promises a person {name} = {shown(most)} at most over all years, and {path} allows "
+                f"Refused: the plan costs a person up to {name} = {shown(most)} over all years, and {path} allows only "
                 f"{shown(limit)}. Nothing was written. Plan less, or open another ledger while this one has no charges."
             )
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError for a release outside the plan: after its last year, a second release of a year, dearer than
-    planned, or after releases missing from the ledger.
+    """Raise BudgetError for a release that does not fit the plan over years: it has another plan or a year outside it, is a
+    second release of a year that the plan does not allow, costs more than planned, or names an earlier release that the ledger
+    lacks.
     """
     plan = statement.horizon
     if plan is None and release is None:
         return
     if plan is None:
         raise BudgetError(
-            f"Refused: expected {path} to note a plan over years, as [series] years says, found none. `synthrelease ledger "
-            f"years` notes it, once, before the first release. {UNSPENT}"
+            f"Refused: expected a plan over years in {path}, as [series] years states, found none. Record it once, before "
+            f"the first release, with `synthrelease ledger years`. {UNSPENT}"
         )
     if release is None:
         raise BudgetError(
-            f"Refused: {path} has a plan over the years {plan.years[0]} to {plan.years[-1]}, and this release names no year "
+            f"Refused: {path} has a plan over the years {plan.years[0]} to {plan.years[-1]}, but this release names no year "
             f"([series] year). {UNSPENT}"
         )
     if release.horizon != plan:
         raise BudgetError(
-            f"Refused: the plan over years in [series] is not the one that {path} noted before the first release. {UNSPENT}"
+            f"Refused: the plan over years in [series] differs from the plan that {path} recorded before the first "
+            f"release. {UNSPENT}"
         )
     charged = {(entry.notes.year, entry.notes.again, entry.epsilon, entry.delta) for entry in statement.entries}
     for earlier in release.named:
         if (earlier.year, earlier.again, *earlier.paid) not in charged:
             raise BudgetError(
                 f"Refused: [series] earlier names a release of {earlier.year} at epsilon = {shown(earlier.paid.epsilon)}, and "
-                f"{path} was never charged for it. Either this is an older copy of the ledger, or another one, or that is no "
-                f"release of this series. {UNSPENT}"
+                f"{path} has no such charge. This ledger is an older copy or a different ledger, or the named release does "
+                f"not belong to this series. {UNSPENT}"
             )
     year, done = release.year, [entry.notes for entry in statement.entries if entry.notes.year == release.year]
     if year not in plan.years:
@@ -143,14 +147,15 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
     if release.again and (not done or any(notes.again for notes in done)):
         how_many = "none" if not done else "two"
         raise BudgetError(
-            f"Refused: expected one release of {year} that released nothing, found {how_many} in {path}. {UNSPENT}"
+            f"Refused: expected one earlier release of {year}, which this release replaces, found {how_many} in {path}. "
+            f"{UNSPENT}"
         )
     if release.again and len(again) >= plan.fallbacks:
-        raise BudgetError(f"Refused: the plan has {plan.fallbacks} second releases of a year, all of them charged. {UNSPENT}")
+        raise BudgetError(f"Refused: the plan allows {plan.fallbacks} second releases of a year, all charged. {UNSPENT}")
     if done and not release.again:
         raise BudgetError(
-            f"Refused: {path} has a release of {year} already. A second one, where the first released nothing, is one of the "
-            f"{plan.fallbacks} that the plan allows ([series] again = true). {UNSPENT}"
+            f"Refused: {path} already has a release of {year}. If it released nothing, use one of the {plan.fallbacks} "
+            f"second releases that the plan allows ([series] again = true). {UNSPENT}"
         )
     if not (epsilon <= plan.most(year, release.again) and delta <= plan.delta):
         raise BudgetError(
@@ -162,18 +167,18 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
 
 @dataclass(frozen=True, kw_only=True)
 class ChargedRun:
-    """The facts a ledger records about a run beside its charge.
+    """The facts that a ledger records about a run in addition to its charge.
 
     Attributes
     ----------
-    domain : for a release that publishes its number of rows exactly, the sha256 (64 hexadecimal digits) of its domain. None
-        where the number of rows is protected: such releases may differ in their domains.
-    piece, split : the piece of the register that the release reads, and the split that it knows; None for all rows, which
-        counts for every piece.
-    year : which year of which plan the release is; None for one that is in no plan.
-    cap : of a scout, or of a release after one, the cap on both; None for a release by itself.
+    domain : for a release that publishes its number of rows exactly, the SHA-256 digest (64 hexadecimal digits) of its domain.
+        None where the number of rows is protected; such releases may have different domains.
+    piece, split : the piece of the register that the release reads, and the split of the register; None for a release of all
+        rows, which is charged to every piece.
+    year : the year of the release in a plan over years; None for a release outside a plan.
+    cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
     scouts : whether the run is the scout.
-    key : of a scout, or of a release after one, the column that identifies the person; None where a row is a record.
+    key : for a scout, or for a release after a scout, the column that identifies the person; None where each row is a record.
     """
 
     domain: str | None = None
@@ -190,12 +195,12 @@ ALL_ROWS = ChargedRun()
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """The ledger at `path`. Every operation opens it, verifies the whole of it and closes it again.
+    """The ledger at `path`. Every operation opens the file, verifies all of it and closes it again.
 
     Attributes
     ----------
-    dataset : the dataset it must be of; None takes any.
-    expect_head : the beginning (16 digits or more) of a hash that it must hold, from the steward's logbook.
+    dataset : the expected name of the dataset; None accepts any dataset.
+    expect_head : the first 16 or more digits of a hash from the steward's logbook, which the ledger must contain.
     """
 
     path: Path
@@ -203,11 +208,11 @@ class Ledger:
     expect_head: str | None = None
 
     def statement(self) -> Statement:
-        """Return all entries and their sums, verified. Charges nothing (SQLite may tidy up after a crash).
+        """Return all entries after verifying them. This charges nothing, but SQLite may tidy up the file after a crash.
 
         Raises
         ------
-        LedgerError : when it is not a whole, unchanged ledger.
+        LedgerError : when the file is not a complete, unchanged ledger.
         """
         with connected(self.path, writable=False) as database:
             head = read_head(self.path)  # before the entries, of which there may be more by now
@@ -215,17 +220,18 @@ class Ledger:
             return self._accepted(read_entries(self.path, database), head)
 
     def reserve(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> Statement:
-        """Charge the ledger. When this returns, the charge is on the disk; it is never returned.
+        """Charge the ledger. When this method returns, the charge is on the disk; there is no refund.
 
         Returns
         -------
-        The ledger with the charge as its last entry.
+        Statement : the content of the ledger, with the charge as its last entry.
 
         Raises
         ------
-        BudgetError : when the sum would pass a limit, the charge states neither, an earlier release published its exact
-            number of rows on another domain, or there is no such piece: nothing was charged.
-        LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
+        BudgetError : when the sum would exceed a limit, the charge is a Renyi curve, the release does not fit a plan over
+            years, a split or a scout, or an earlier release published its exact number of rows on another domain. Nothing was
+            charged.
+        LedgerError : when the ledger is unreliable, or the charge could not be confirmed on the disk; it then counts as spent.
         """
         return self._written(lambda statement: self._charged(statement, charge, purpose, run))
 
@@ -250,32 +256,33 @@ class Ledger:
         if run.cap is not None:
             if run.piece is not None or run.year is not None:
                 raise BudgetError(
-                    "Refused: expected a release on all rows after a scout, which read all of them, found one of a piece or "
+                    "Refused: expected a release on all rows after a scout, which read all rows, found a release of a piece or "
                     f"of a plan over years. {UNSPENT}"
                 )
             for part in (run.cap.epsilon, run.cap.delta, run.cap.rho, run.cap.rare, run.cap.tests):
                 amount("a part of the cap", part)
             promised = Notes(cap=run.cap, persons="" if run.key is None else sha256(run.key.encode("utf-8")).hexdigest())
             notes = promised if run.scouts else Notes(scouted=_open_scout(self.path, statement, promised))
-            if not run.scouts:  # the scout paid the delta and its own epsilon
+            if not run.scouts:  # the scout's entry already charged the delta and the scout's own epsilon
                 epsilon, delta = epsilon - run.cap.alone, delta - run.cap.delta
         charged = statement.with_charge(started=_now(), what=purpose, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
         if run.year is None:
             self._check_limit("epsilon", statement.epsilons.before(run.piece), epsilon, statement.epsilon_limit, run.piece)
             self._check_limit("delta", statement.deltas.before(run.piece), delta, statement.delta_limit, run.piece)
-        else:  # of a person, who may have records in several years
+        else:  # the limit applies to a person, who may have records in several years
             self._check_limit("epsilon", statement.epsilon, charged.epsilon - statement.epsilon, statement.epsilon_limit, None)
             self._check_limit("delta", statement.delta, charged.delta - statement.delta, statement.delta_limit, None)
         self._check_domain(statement, domain)
         return charged
 
     def split(self, split: Split) -> Statement:
-        """Note how the register is split, once and for ever. Costs nothing.
+        """Record how the register is split into pieces, permanently. This costs nothing.
 
         Raises
         ------
-        BudgetError : when it is split already: nothing was written.
-        LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
+        BudgetError : when the register is already split, or the ledger has a plan over years. Nothing was written.
+        LedgerError : when the ledger is unreliable, or the entry could not be confirmed on the disk.
+
         """
 
         def noted(statement: Statement) -> Statement:
@@ -286,12 +293,12 @@ class Ledger:
         return self._written(noted)
 
     def plan_years(self, horizon: Horizon) -> Statement:
-        """Record a plan over years, once and for ever, before the first of them. Costs nothing.
+        """Record a plan over years, permanently, before the first release. This costs nothing.
 
         Raises
         ------
-        BudgetError : when there is a plan or any other entry, or a limit is below what is promised: nothing was written.
-        LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
+        BudgetError : when the ledger already has a plan or another entry, or the plan exceeds a limit. Nothing was written.
+        LedgerError : when the ledger is unreliable, or the entry could not be confirmed on the disk.
         """
 
         def noted(statement: Statement) -> Statement:
@@ -302,7 +309,7 @@ class Ledger:
         return self._written(noted)
 
     def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
-        """Add an entry to the current ledger in one transaction; return it when it is on the disk."""
+        """Add an entry to the ledger in one transaction, and return the ledger's content once the entry is on the disk."""
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             statement = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
@@ -313,11 +320,11 @@ class Ledger:
         return statement
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:
-        """Make a committed charge survive the loss of the write-ahead file, then write it to the head file."""
+        """Move a committed charge from the write-ahead file into the ledger file, then update the head file."""
         reason = "another process that kept the ledger busy"
         try:
             if settle(database):
-                database.execute("BEGIN IMMEDIATE")  # so that of two processes the later one writes the later head
+                database.execute("BEGIN IMMEDIATE")  # of two processes, the later one must write the later head
                 write_head(self.path, read_entries(self.path, database).head)
                 database.execute("COMMIT")
                 return
@@ -327,8 +334,8 @@ class Ledger:
         raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
-        """Return the statement, when it is about the right dataset and contains the charge of the head file and that of the
-        logbook.
+        """Return the statement after checking its dataset, the charge in the head file and the charge in the logbook. Raises
+        LedgerError.
         """
         if self.dataset is not None and statement.dataset != self.dataset:
             actual = f"that of {statement.dataset!r}"
@@ -342,8 +349,8 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Refuse a piece whose split differs from that of the ledger, a number beyond its pieces, or a piece where there is no
-        split.
+        """Raise BudgetError for a piece of a register that the ledger does not know: no split, a different split, or no such
+        number.
         """
         if run.piece is None and run.split is None:
             return
@@ -353,7 +360,7 @@ class Ledger:
             )
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
-        """Refuse a second exact number of rows on another domain."""
+        """Raise BudgetError for a second exact number of rows on another domain."""
         if domain is None:
             return
         if statement.domain not in (None, domain):
@@ -381,29 +388,31 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Return the entry of a scout with this cap, for the same persons, after which no release was charged. Raises BudgetError
-    where there is none: costs add up for the same neighbours alone (theory 1.5, domain)."""
+    """Return the number of the entry of a scout with this cap, for the same persons, after which no release was charged.
+
+    Raises BudgetError where there is no such entry: costs add up only for the same neighbours (theory 1.5, domain).
+    """
     released = {entry.notes.scouted for entry in statement.entries}
     scouts = [entry.number for entry in statement.entries if entry.notes == promised and entry.number not in released]
     if not scouts:
         raise BudgetError(
-            f"Refused: expected {path} to note a scout with the cap of [scout], for rows or persons as in "
-            "[unit] key, and no release after it, found none. "
-            "Name the ledger of the scout. A second release after one scout leaves [scout] out and costs its whole epsilon. "
+            f"Refused: expected {path} to contain a scout with the cap in [scout], for the same rows or persons as "
+            "[unit] key, and without a release after it, found none. "
+            "Name the ledger of the scout. For a second release after a scout, delete [scout]; it costs its whole epsilon. "
             f"{UNSPENT}"
         )
     return scouts[0]
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:
-    """Raise BudgetError where a register cannot be split: it is split already, or has a plan over years."""
+    """Raise BudgetError where a register cannot be split: it is already split, or has a plan over years."""
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
     if statement.split is not None:
         raise BudgetError(
-            f"Refused: the register of {path} is split into {statement.split.pieces} pieces already (key "
+            f"Refused: the register of {path} is already split into {statement.split.pieces} pieces (key "
             f"{statement.split.key[:16]}). "
-            "A second split would mix records of different pieces, and what was spent on them would be forgotten."
+            "A second split would mix records of different pieces, and the budget spent on these records would be lost."
         )
 
 
@@ -414,16 +423,16 @@ def _now() -> str:
 def open_ledger(
     path: str | Path, dataset: str, limit: str | int | Fraction, *, delta_limit: str | int | Fraction = 0
 ) -> Ledger:
-    """Open an account: a new ledger without charges, for a dataset that the steward names. Nothing is ever overwritten.
+    """Create a new ledger without charges, for a dataset that the steward names. No file is overwritten.
 
     Parameters
     ----------
-    dataset : the steward's name of the private data; not a hash of them, which would tell something about them.
-    limit, delta_limit : the most that all its releases together may cost. They cannot be changed later.
+    dataset : the steward's name for the private data; not a hash of the data, which would reveal something about them.
+    limit, delta_limit : the largest epsilon and delta that all releases together may cost. They cannot be changed later.
 
     Raises
     ------
-    OutputError : when something is at `path`, or it cannot be written.
+    OutputError : when a file exists at `path`, or the ledger cannot be written.
     BudgetError : for a name or a limit that cannot be used.
     """
     account = Statement(
@@ -432,7 +441,7 @@ def open_ledger(
         delta_limit=amount("the limit on delta", delta_limit),
     )
     if account.epsilon_limit == 0 or account.delta_limit >= 1:
-        raise BudgetError("Limits of a ledger: expected epsilon above 0 and delta below 1, found others.")
+        raise BudgetError("Limits of a ledger: expected epsilon above 0 and delta below 1, found other values.")
 
     def fill(database: sqlite3.Connection) -> None:
         database.execute("BEGIN IMMEDIATE")
@@ -456,11 +465,11 @@ def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: st
 
 
 def renew_head(path: str | Path, expect_head: str) -> Statement:
-    """Make a lost or damaged head file anew, for a ledger that holds the last head in the steward's logbook.
+    """Write a lost or damaged head file again, for a ledger that contains the last head in the steward's logbook.
 
     Raises
     ------
-    LedgerError : when it does not, or is damaged itself.
+    LedgerError : when the ledger does not contain this head, or is damaged.
     """
     ledger = Ledger(path=_resolved(path), expect_head=expect_head)
     with connected(ledger.path, writable=True) as database:
@@ -487,15 +496,15 @@ def reserve_for_release(
 
 
 def purpose_of(title: str) -> str:
-    """Return the purpose that a ledger records for a release."""
+    """Return the purpose that a ledger records for a release with this title."""
     return printable(title, 200) or "a release without a title"
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
-    """Return the ledger `<out>.ledger` of a release that names none; opened when it is not there.
+    """Return the path `<out>.ledger` for a release that names no ledger; create the ledger when it does not exist.
 
-    Its dataset is the release's title, its limit that of the specification or, without one, the cost of the plan: a second
-    run into the same folder's name adds to the first. It knows nothing of runs into other folders.
+    Its dataset is the title of the release. Its limit on epsilon is the limit in the specification or, without one, the cost of
+    the plan. A second run into a folder of the same name adds to this ledger; runs into other folders do not.
     """
     path = place_beside(out)
     if not os.path.exists(path):
@@ -505,11 +514,11 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
 
 
 def place_beside(out: str | Path) -> Path:
-    """Return where the ledger of releases into `out` is kept when none is named: `<out>.ledger`."""
+    """Return the default path of the ledger of releases into the folder `out`: `<out>.ledger`."""
     out = Path(out).absolute()
     return out.with_name(out.name + ".ledger")
 
 
 def _resolved(path: str | Path) -> Path:
-    """Return the file behind links; also for links that lead round in a circle, at which `Path.resolve` fails."""
+    """Return the file to which links lead; also for links that form a circle, where `Path.resolve` fails."""
     return Path(os.path.realpath(path))

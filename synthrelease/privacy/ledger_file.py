@@ -1,8 +1,8 @@
-"""Keep a ledger in its files, which are made whole or not at all: entries and their chain of hashes, and the head file.
+"""Read and write the files of a privacy ledger: an SQLite file of entries with a chain of hashes, and a head file.
 
-A ledger is one SQLite file in write-ahead mode. Beside it stands `<ledger>.head`: how many charges the ledger held when the
-last one was confirmed, and the hash of that one. A ledger that holds fewer charges, or others, is not the newest one.
-SQLite keeps `-wal` and `-shm` files beside it while it works; what is left of them after a crash belongs to the ledger.
+A ledger is one SQLite file in write-ahead mode. The file `<ledger>.head` beside it records the number of charges when the last
+charge was confirmed, and the hash of that charge. A ledger with fewer or different charges is not the newest copy. While SQLite
+works, it keeps `-wal` and `-shm` files beside the ledger; files that remain after a crash belong to the ledger.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from synthrelease.privacy.subsets import MOST_PIECES, Spent, Split
 
 Value = TypeVar("Value")
 
-# Exact rationals as the texts of a ledger: "numerator/denominator" in lowest terms.
+# A ledger stores exact rationals as texts: "numerator/denominator" in lowest terms.
 
 _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 
@@ -43,7 +43,9 @@ def to_text(value: Fraction) -> str:
 
 
 def from_text(text: object) -> Fraction:
-    """Return the rational of such a text. Raises ValueError for any other text, also for one that is not in lowest terms."""
+    """Return the rational in a text "numerator/denominator". Raises ValueError for any other text, also if not in lowest
+    terms.
+    """
     match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError("expected numerator/denominator")
@@ -53,7 +55,7 @@ def from_text(text: object) -> Fraction:
     return value
 
 
-# What an entry of a ledger notes beside its charge, as one text: a piece or a split, a year or a plan over years.
+# An entry has notes beside its charge, stored as one text: a piece, a split, a year, a plan over years, a scout or its release.
 
 _PIECE = re.compile(r"[1-9][0-9]{0,3}")
 _YEAR = re.compile(r"year (-?[0-9]{1,4})( again)?")
@@ -65,17 +67,19 @@ _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """The notes of an entry; all of them are public.
+    """The notes of an entry of a ledger; all are public.
 
     Attributes
     ----------
-    piece : the piece of the register that the release reads, None for all rows.
-    split : how the register is split; such an entry costs nothing.
-    year, again : the year of the release, None without a plan over years, and whether it replaces one that released nothing.
-    horizon : the plan over years; such an entry costs nothing.
-    cap : of a scout, the cap on it and on a release after it.
-    persons : of a scout, the SHA-256 of the name of the column that identifies the person; "" where a row is a record.
-    scouted : of a release within such a cap, the number of the scout's entry; the two entries add up to the cap.
+    piece : the piece of the register that the release reads; None for all rows.
+    split : for an entry that records a split of the register, the split; such an entry costs nothing.
+    year, again : the year of the release, or None without a plan over years; and whether it replaces a release of this year
+        that released nothing.
+    horizon : for an entry that records a plan over years, the plan; such an entry costs nothing.
+    cap : for a scout, the cap on the scout and a release after it.
+    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person; "" where each row is a
+        record.
+    scouted : for a release after a scout, the number of the scout's entry; the two entries add up to the cap.
     """
 
     piece: int | None = None
@@ -89,12 +93,14 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Return whether a ledger has this entry at most once, and later entries depend on it."""
+        """Return whether a ledger can have such an entry only once: a split or a plan over years. Later entries depend on
+        it.
+        """
         return self.split is not None or self.horizon is not None
 
     @property
     def text(self) -> str:
-        """Return the notes as they are stored and hashed."""
+        """Return the notes as the text that is stored and hashed."""
         if self.split is not None:
             return f"split {self.split.pieces} {self.split.key} {self.split.register}"
         if (plan := self.horizon) is not None:
@@ -112,7 +118,7 @@ class Notes:
 
 
 NONE = Notes()
-"""What most entries note."""
+"""The notes of most entries: none."""
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
@@ -125,11 +131,11 @@ def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
 
     Parameters
     ----------
-    before : those of earlier entries that are there once.
+    earlier : the notes of earlier entries that record a split or a plan over years.
 
     Raises
     ------
-    ValueError : for a text that is none, a second split or plan, and a piece or a year that there is not.
+    ValueError : for a text that no notes have, a second split or plan, and a piece or year outside the split or plan.
     """
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None
@@ -171,28 +177,27 @@ def _read(text: str) -> Notes | None:
     return None if text else Notes()
 
 
-# The entries of a ledger as values, with their sums and their chain of hashes.
+# `Statement` and `Entry` are the content of a ledger, with its sums and its chain of hashes.
 #
 # The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
-# An entry also has the domain of a charge whose number of rows is published exactly, and its notes: how a register is split,
-# the plan over years, and which piece and which year a charge is for.
+# An entry also has the domain of a release that publishes its number of rows exactly, and the entry's notes (`Notes`).
 # Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
 
 FORMAT = 1
 BEFORE = 3
-"""The provisional number of what became format 1, which the last versions before 1.0.0 wrote."""
+"""The provisional number of format 1, which the last versions before 1.0.0 wrote."""
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
 _DOMAIN = re.compile(r"[0-9a-f]{64}")
 
 Row = tuple[int | str, ...]
-"""An entry as it is stored: number, started, what, epsilon, delta, the domain (or ""), the text of its notes, and the hash."""
+"""A stored entry: number, start, purpose, epsilon, delta, domain (or ""), text of the notes, and hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """How far a ledger had come: the number of its charges and the hash of the last one."""
+    """The state of a ledger: the number of its charges and the hash of the last charge."""
 
     number: int
     hash: str
@@ -200,10 +205,11 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One charge: when its run started (UTC), its purpose and its cost. `hash` covers it and all entries before it.
+    """One entry of a ledger: the start of its run (UTC), its purpose and its cost. `hash` covers this entry and all earlier
+    entries.
 
-    `previous` is the hash of the entry before it. `domain` is the digest of the public domain of a release that publishes its
-    number of rows exactly, else None.
+    `previous` is the hash of the preceding entry. `domain` is the digest of the public domain of a release that publishes its
+    number of rows exactly, otherwise None.
     """
 
     previous: str
@@ -230,13 +236,15 @@ class Entry:
         return Head(number=self.number, hash=self.hash)
 
     def row(self) -> Row:
-        """Return the entry as it is stored."""
+        """Return the entry as a row of the database."""
         return (*self._fields, self.hash)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A ledger as it was read: the account and its entries in order. `format` is the number that its first hash covers."""
+    """The content of a ledger: dataset, limits, and entries in order. `format` is the format number, which the first hash
+    covers.
+    """
 
     dataset: str
     epsilon_limit: Fraction
@@ -246,31 +254,32 @@ class Statement:
 
     @property
     def epsilons(self) -> Spent:
-        """Epsilon charged so far, by piece."""
+        """Return the epsilon charged so far, by piece."""
         return Spent.of((entry.notes.piece, entry.epsilon) for entry in self.entries)
 
     @property
     def deltas(self) -> Spent:
-        """Delta charged so far, by piece."""
+        """Return the delta charged so far, by piece."""
         return Spent.of((entry.notes.piece, entry.delta) for entry in self.entries)
 
     @property
     def epsilon(self) -> Fraction:
-        """Return the epsilon charged so far: that of the most expensive piece plus the charge of all rows; without pieces the
-        sum.
+        """Return the epsilon charged so far: the charges of all rows plus the charges of the most expensive piece; without
+        pieces, the sum.
 
-        With a plan over years that of a person, who has as many records in the dearest years as the plan allows.
+        With a plan over years it is the epsilon of a person, who has as many records in the most expensive years as the plan
+        allows.
         """
         return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
 
     @property
     def delta(self) -> Fraction:
-        """Delta charged so far, in the same way."""
+        """Return the delta charged so far, in the same way as `epsilon`."""
         return self.deltas.most if self.horizon is None else self.of_a_person.delta
 
     @property
     def of_a_person(self) -> Loss:
-        """Return, for a plan over years, the most that a person paid so far; delta is 1 where nothing is promised."""
+        """Return the largest loss of a person so far under a plan over years; delta is 1 where there is no guarantee."""
         plan = self.horizon
         if plan is None:
             return Loss(self.epsilon, self.delta)
@@ -284,35 +293,37 @@ class Statement:
 
     @property
     def horizon(self) -> Horizon | None:
-        """The plan over years; None where there is none."""
+        """Return the plan over years; None where there is none."""
         return _only(entry.notes.horizon for entry in self.entries)
 
     @property
     def split(self) -> Split | None:
-        """Return how the register is split; None where it is not."""
+        """Return the split of the register; None where it is not split."""
         return _only(entry.notes.split for entry in self.entries)
 
     @property
     def domain(self) -> str | None:
-        """The domain on which releases published their number of rows exactly; None where none did."""
+        """Return the domain on which releases published their number of rows exactly; None where no release did."""
         return _only(entry.domain for entry in self.entries)
 
     @property
     def head(self) -> Head:
-        """The last hash, for the head file and the steward's logbook."""
+        """Return the number and hash of the last entry, for the head file and the steward's logbook."""
         return Head(number=len(self.entries), hash=self._hash(len(self.entries)))
 
     def holds(self, head: Head) -> bool:
-        """Return whether the entry of that number is here and has that hash."""
+        """Return whether the ledger has an entry with this number and this hash."""
         return head.number <= len(self.entries) and self._hash(head.number) == head.hash
 
     def knows(self, beginning: str) -> bool:
-        """Return whether some entry's hash, or the first one, starts so (at least 16 hexadecimal digits)."""
+        """Return whether some hash of the ledger starts with these digits (at least 16 hexadecimal digits)."""
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
-        """Return the ledger with one more entry at its end: the facts of an `Entry` without its place."""
+        """Return the ledger with one more entry at its end. `facts` are the fields of `Entry` without `previous` and
+        `number`.
+        """
         entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
@@ -332,7 +343,7 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """Return the domain that a row holds. Raises ValueError for a text that is none."""
+    """Return the domain in a stored text; None for "". Raises ValueError for a text that is no SHA-256 digest."""
     if text == "":
         return None
     if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
@@ -345,7 +356,7 @@ def _digest(fields: list[str | int]) -> str:
 
 
 def amount(name: str, number: str | int | float | Fraction) -> Fraction:
-    """Return an exact epsilon, delta or limit. Raises BudgetError for a text that is none, or has more than a hundred
+    """Return an exact epsilon, delta or limit. Raises BudgetError for anything but a number of at least 0 with at most 100
     digits.
     """
     try:
@@ -355,8 +366,8 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
 
 
 def summed(statement: Statement) -> Statement:
-    """Return the statement, when its sums can be computed and shown. Raises BudgetError otherwise: of sums of ever new
-    fractions.
+    """Return the statement. Raises BudgetError where a sum of its charges is a fraction with too many digits to be computed and
+    shown.
     """
     for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
         total = Fraction(0)
@@ -370,40 +381,44 @@ def summed(statement: Statement) -> Statement:
 
 
 def line(name: str, text: str, longest: int) -> str:
-    """Return a text of one printable line. Raises BudgetError otherwise."""
+    """Return a text that is one printable line. Raises BudgetError for any other text."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
     return text
 
 
 def printable(text: str, longest: int) -> str:
-    """Return a title in the form `line` accepts: other characters become spaces, and a long title is cut. May be empty."""
+    """Return a title in a form that `line` accepts: unprintable characters become spaces, and a long title is cut. May return
+    "".
+    """
     return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
 
 
 def shown(value: Fraction) -> str:
-    """Return an exact rational for reading: as a decimal where that is exact (small ones as 1.5e-12), else as a fraction."""
+    """Return an exact rational as a readable text: a decimal where it is exact (small numbers as 1.5e-12), otherwise a
+    fraction.
+    """
     texts = (decimal_text(value), f"{float(value):.6g}")
     return next((text for text in texts if Fraction(text) == value), to_text(value))
 
 
 WAIT_SECONDS = 30.0
-"""How long to wait for another process that writes to the same ledger."""
+"""Longest time to wait for another process that writes to the same ledger, in seconds."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line ends
 _HEAD = re.compile(r"synthrelease ledger head 1\n(0|[1-9][0-9]{0,8}) ([0-9a-f]{64})\n")
 
 
 class LedgerError(BudgetError):
-    """The ledger cannot be relied on, or not be written to: refused before any private data are read (exit code 4)."""
+    """Raised when a ledger is unreliable or cannot be written, before any private data are read (exit code 4)."""
 
 
 def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
-    """Return an error with expected, found and the steward's next step."""
+    """Return an error that states what was expected, what was found, and the steward's next step."""
     return LedgerError(f"{path}: expected {expected}; found {actual}. No private data were read. {advice}.")
 
 
 def restore(ledger: Path) -> str:
-    """Return advice for a ledger that is incomplete or not the newest."""
+    """Return advice for a ledger that is incomplete or not the newest copy."""
     return (
         f"Restore its newest copy together with {head_path(ledger).name}. Without a copy, open a new ledger whose "
         "limit is the old limit minus the charges in the steward's logbook"
@@ -411,12 +426,12 @@ def restore(ledger: Path) -> str:
 
 
 def head_path(ledger: Path) -> Path:
-    """Return where the head file of a ledger is."""
+    """Return the path of the head file of a ledger."""
     return ledger.with_name(ledger.name + ".head")
 
 
 def read_head(ledger: Path) -> Head:
-    """Return the head file. Raises LedgerError when there is none, or one that cannot be read as such."""
+    """Read the head file of a ledger. Raises LedgerError when the file is missing or cannot be read."""
     path = head_path(ledger)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -436,12 +451,12 @@ def read_head(ledger: Path) -> Head:
 def _renewal(ledger: Path) -> str:
     return (
         f"{restore(ledger)}. If only the head file is lost and the steward's logbook has the last head, "
-        "`synthrelease ledger renew` makes it again from the two"
+        "`synthrelease ledger renew` writes it again from the two"
     )
 
 
 def write_head(ledger: Path, head: Head) -> None:
-    """Replace the head file in one step and wait until it is on the disk. Raises OSError."""
+    """Replace the head file atomically, and wait until it is on the disk. Raises OSError."""
     path = head_path(ledger)
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)
@@ -458,14 +473,15 @@ def _write_head(descriptor: int, head: Head) -> None:
 
 
 def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Create a ledger file of mode 0600. It appears under its name once it is complete and on the disk.
+    """Create a ledger file of mode 0600, which gets its name only once it is complete and on the disk.
 
-    The head file comes first: a crash between the two leaves a head of no charges, which the next attempt takes over.
-    Needs a file system with hard links, which never replace a file as a rename would (Windows renames without replacing).
+    The head file is written first. A crash between the two steps leaves a head without charges, which the next attempt reuses.
+    The function needs a file system with hard links: unlike a rename, a hard link never replaces a file (on Windows, a rename
+    does not replace either).
 
     Raises
     ------
-    OutputError : when something is there already, or it cannot be written.
+    OutputError : when a file already exists there, or the ledger cannot be written.
     """
     check_free(path)
     temporary: Path | None = None
@@ -494,7 +510,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 
 def check_free(path: Path) -> None:
-    """Raise OutputError when a ledger, or a remainder of one, is at `path`, or its folder does not exist."""
+    """Raise OutputError when a ledger or remains of a ledger exist at `path`, or its folder does not exist."""
     if not os.path.isdir(path.parent):
         raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
     for name in (path, *_companions(path)):
@@ -502,8 +518,8 @@ def check_free(path: Path) -> None:
             raise _taken(name)
     if os.path.lexists(head_path(path)) and read_head(path).number > 0:
         raise OutputError(
-            f"{head_path(path)}: belongs to a ledger with charges that is no longer there. Restore the ledger: a new one "
-            "would forget what was spent."
+            f"{head_path(path)}: belongs to a ledger with charges that no longer exists. Restore the ledger: a new one "
+            "would not contain the spent budget."
         )
 
 
@@ -519,15 +535,15 @@ def _create_head(path: Path, head: Head) -> None:
     except FileExistsError:
         if read_head(path) != head:
             raise OutputError(
-                f"{head_path(path)}: another ledger is being opened here, or was when the machine stopped. If no other "
-                "process is opening it, delete this file (it holds no charge) and try again."
+                f"{head_path(path)}: another ledger is being opened here, or was being opened when the machine stopped. If no "
+                "other process is opening it, delete this file (it holds no charge) and try again."
             ) from None
     finally:
         Path(temporary).unlink(missing_ok=True)
 
 
 def _appear(temporary: Path, path: Path) -> None:
-    """Give a complete file its name, without ever replacing another. Raises FileExistsError."""
+    """Rename a complete file without replacing an existing file. Raises FileExistsError."""
     if os.name == "nt":
         os.rename(temporary, path)  # refuses to replace
     else:
@@ -536,7 +552,9 @@ def _appear(temporary: Path, path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk. Windows has no such call; its file system logs names itself."""
+    """Wait until the names in a folder are on the disk. Windows needs no such call, because its file system logs names
+    itself.
+    """
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -547,21 +565,22 @@ def sync_folder(folder: Path) -> None:
 
 
 def cause(error: Exception) -> str:
-    """Return an error in a word or two that cannot quote a file: the system's message, or SQLite's name for it."""
+    """Return a short description of an error that cannot quote a file: the system's message, or SQLite's name for the error."""
     return getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
 
 
 @contextmanager
 def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
-    """Connect for one operation. An SQLite failure becomes a LedgerError; an open transaction is undone.
+    """Connect to a ledger for one operation. An SQLite failure becomes a LedgerError, and an open transaction is rolled back.
 
-    The file is never opened in another way: closing it would drop the locks of SQLite in this process (POSIX).
+    Ledger files must not be opened in any other way: on POSIX systems, closing such a file would release SQLite's locks in this
+    process.
     """
     _check_names(path)
     fixed = not writable and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
     if fixed and any(os.path.lexists(name) and os.path.getsize(name) > 0 for name in _companions(path)):
-        raise refusal(path, "a complete ledger", "an unfinished one that may not be written to", "Show it as its owner")
-    address = f"{path.as_uri()}?{'mode=ro&immutable=1' if fixed else 'mode=rw'}"  # fixed: SQLite can make no companions
+        raise refusal(path, "a complete ledger", "an unfinished one that is read-only", "Run the command as its owner")
+    address = f"{path.as_uri()}?{'mode=ro&immutable=1' if fixed else 'mode=rw'}"  # fixed: SQLite cannot create further files
     try:
         with closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=WAIT_SECONDS)) as opened:
             _durable(opened)
@@ -584,7 +603,9 @@ def _durable(database: sqlite3.Connection) -> None:
 
 
 def settle(database: sqlite3.Connection) -> bool:
-    """Move everything from the write-ahead file into the ledger itself, on the disk. False when another process hinders."""
+    """Move all changes from the write-ahead file into the ledger file, on the disk. Return False when another process blocks
+    this.
+    """
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         blocked, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -600,7 +621,9 @@ def _companions(path: Path) -> list[Path]:
 
 
 def _check_names(path: Path) -> None:
-    """Check that one file has one name: a second name would have a write-ahead file and a head of its own."""
+    """Check that the ledger has only one name. A second name would have a write-ahead file and a head file of its own. Raises
+    LedgerError.
+    """
     try:
         if not path.is_file():
             raise refusal(path, "a ledger", "no such file", "Open one with `synthrelease ledger open`, or correct the name")
@@ -611,7 +634,7 @@ def _check_names(path: Path) -> None:
     except OSError as error:
         raise refusal(path, "a ledger that can be read", cause(error), "Repair the disk or its rights") from None
     if names != 1:
-        raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the others; make backups as copies")
+        raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the other links; make backups as copies")
     for name in _companions(path):
         if _is_odd(name):
             advice = f"It is not of this program. {restore(path)}"
@@ -621,7 +644,7 @@ def _check_names(path: Path) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Return whether there is something other than a regular file. It may vanish at any time: SQLite tidies up."""
+    """Return whether something other than a regular file has this name. SQLite may delete the file at any time."""
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
@@ -629,8 +652,8 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Return expected, found and the next step for an error of SQLite. Its own text is left out where it could quote the
-    file.
+    """Return what was expected, what was found and the next step, for an error of SQLite. SQLite's own text is not used,
+    because it could quote the file.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -638,17 +661,17 @@ def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
     if name.startswith("SQLITE_FULL"):
         return "space on the disk", "none", "Free some; `synthrelease ledger show` shows whether a charge was recorded"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-        return "a ledger and a folder that may be written to", "ones that may not", "Repair the rights or choose another disk"
+        return "a writable ledger in a writable folder", "no permission to write", "Repair it or choose another disk"
     if name.startswith("SQLITE_IOERR"):
         advice = "Check the disk; `synthrelease ledger show` shows whether a charge was recorded"
         return "a disk that can be read and written", "an error of the disk, or a full one", advice
     return "a ledger", "another file, or a damaged one", restore(path)
 
 
-# The tables of a ledger's file, and reading them: each row is compared with what its hash says.
+# The SQLite tables of a ledger. When they are read, each row is compared with its hash.
 
 MARK = 0x53724C31
-"""SQLite's application_id of a ledger: "SrL1"."""
+"""The application_id of a ledger in SQLite: "SrL1"."""
 TABLES = {
     "account": "CREATE TABLE account (dataset TEXT NOT NULL, epsilon_limit TEXT NOT NULL, delta_limit TEXT NOT NULL)",
     "charges": "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
@@ -657,15 +680,15 @@ TABLES = {
 
 
 def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
-    """Return the entries of the file after comparing each row with its hash. Raises LedgerError."""
+    """Read all entries of a ledger, and compare each row with its hash. Raises LedgerError."""
     mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if mark != MARK:
         raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
     if version not in (FORMAT, BEFORE):
-        advice = "Use the version of synthrelease that wrote it; or open a new ledger whose limit is what this one has left"
+        advice = "Use the version of synthrelease that wrote it, or open a new ledger with the remaining budget as its limit"
         raise refusal(path, f"a ledger of format {FORMAT} or {BEFORE}", f"format {version}", advice)
     if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
-        raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
+        raise refusal(path, "the tables of a ledger", "other tables", restore(path))  # before reading: a view may never end
     sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
     accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
     if sound != ["ok"] or len(accounts) != 1:

@@ -1,18 +1,18 @@
-"""The only source of entropy and of noise.
+"""Draw all privacy noise, private choices and public randomness; this module is the only source of entropy.
 
 Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin
-or the hidden number of rounds of a selection (`hidden_numbers`). All come from the operating system's generator. Public
+or the hidden number of rounds of a selection (`hidden_numbers`). All of these use the operating system's generator. Public
 randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
-generator seeded with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is
-no seed in a release: it cannot be repeated, which is what the guarantee requires.
+generator seeded with 256 bits from the operating system. Public randomness must be independent of the data, but it need not be
+secret. A release has no seed and cannot be repeated, as the guarantee requires.
 
-Floating point: noise is drawn as exact integers from random bits (`privacy.samplers`), in one way for vectors of every length,
-so the low bits of a released figure carry nothing about the data (theory 9, noise; Mironov 2012). Private choices and the noise
-that numbers share are drawn with exact rational exponents: each has the very law that is claimed. No other library draws
-anything.
+Noise is drawn as exact integers from random bits (`privacy.samplers`), by the same method for vectors of every length. So the
+low-order bits of a released number reveal nothing about the data, unlike with floating-point noise (theory 9, noise; Mironov
+2012). Private choices, and one noise for many numbers, are drawn with exact rational exponents, so they have exactly the stated
+distribution. No other library draws noise.
 
 A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`, each of which states its
-guarantee. `SystemEntropy` is what they draw from.
+guarantee. These functions draw from a `SystemEntropy`.
 """
 
 from __future__ import annotations
@@ -29,34 +29,39 @@ from synthrelease.privacy.grids import NoisyFigure, figure_sd, gaussian_scale, n
 from synthrelease.privacy.samplers import Scale, laplace
 from synthrelease.privacy.samplers import rounded_gaussian as rounded
 
-# Private choices drawn exactly: every probability is the stated one, not a float near it.
+# Private choices are drawn exactly: each probability is the stated rational expression, without rounding.
 #
-# A candidate weighs exp(-loss * rate), with an integer loss (how far its score lies below the best) and a rational rate. Its
-# exponent is a fraction, and a coin that shows heads with probability exp(-p/q) is made of uniform integers alone (Canonne,
-# Kamath & Steinke 2020, Algorithm 1). So no candidate has probability 0, and no probability is off by a rounding error.
+# A candidate has weight exp(-loss * rate), with an integer loss (how far its score lies below the best score) and a rational
+# rate. The exponent is a fraction, and a coin that shows heads with probability exp(-p/q) can be drawn from uniform integers
+# alone (Canonne, Kamath & Steinke 2020, Algorithm 1). So no candidate has probability 0, and no probability has a rounding
+# error.
 #
-# A hopeless candidate costs about two draws: exp(-x) is decided by floor(x) coins of exp(-1), of which the first failure ends
-# it. These are drawn for many candidates at once. How long a choice takes depends on the scores; times are not published.
+# A candidate with a large loss costs about two draws: exp(-x) is decided by floor(x) coins of probability exp(-1), and the
+# first tails ends the sequence. These coins are drawn for many candidates at once. The running time of a choice depends on the
+# scores; running times are not published.
 
 _FIRST_BATCH, _LARGEST_BATCH = 16, 2**14
-"""Candidates that are processed together, at first and at most; it doubles between. The distribution does not depend on it."""
+"""Number of candidates that are processed together, at first and at most; it doubles in between. The distribution of the result
+does not depend on it.
+"""
 
 _FACTORIAL = math.factorial(20)
-"""The largest factorial that 63 bits hold."""
+"""20!, the largest factorial that fits into 63 bits."""
 
 _THRESHOLDS = np.array([_FACTORIAL // math.factorial(k) for k in range(20, 0, -1)], dtype=np.int64)
-"""A uniform integer below 20! is below 20!/k! with probability 1/k!, exactly; increasing."""
+"""The numbers 20!/k!, increasing. A uniform integer below 20! is below 20!/k! with probability exactly 1/k!."""
 
 _MOST = 2**62
 
 
 class Losses:
-    """Candidates with integer losses of at least 0, one of them 0, and the rate at which a loss makes a candidate unlikely.
+    """The losses of candidates (integers of at least 0, at least one of them 0), and the rate of the weights exp(-loss * rate).
 
     Attributes
     ----------
-    losses, rate : as given.
-    whole : (n_candidates,) floor(loss * rate), or 2^62 where it is more (no coin of exp(-1) shows heads so often).
+    losses, rate : the arguments.
+    whole : (n_candidates,) floor(loss * rate), or 2^62 where it is larger (exp(-2^62) is negligible: no sequence of coins shows
+        heads this often).
     """
 
     def __init__(self, losses: Sequence[int], rate: Fraction):
@@ -71,7 +76,9 @@ class Losses:
         return len(self.losses)
 
     def first_taken(self, proposed: np.ndarray, entropy: SystemEntropy) -> int | None:
-        """Return the first of these candidates that is taken, each independently with probability exp(-loss * rate)."""
+        """Return the first of the proposed candidates that is accepted; None if none is. Each is accepted independently with
+        probability exp(-loss * rate).
+        """
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
             rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator
             if heads(rest, self.rate.denominator, entropy):
@@ -80,7 +87,9 @@ class Losses:
 
 
 def exponential(losses: Losses, entropy: SystemEntropy) -> int:
-    """Return a candidate with probability proportional to exp(-loss * rate): uniform ones are proposed until one is taken."""
+    """Draw a candidate with probability proportional to exp(-loss * rate): uniform candidates are proposed until one is
+    accepted.
+    """
     size = _FIRST_BATCH
     while True:
         taken = losses.first_taken(entropy.picks(np.full(size, len(losses))), entropy)
@@ -106,11 +115,11 @@ def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
-    """Return True with probability exp(-above / below), exactly, for 0 <= above <= below (Algorithm 1 of the paper, first
-    case).
+    """Return True with probability exactly exp(-above / below), for 0 <= above <= below (Canonne, Kamath & Steinke 2020,
+    Algorithm 1, first case).
 
-    Coins of probability x, x/2, x/3, ... are tossed until one shows tails: Pr[the first k show heads] = x^k / k!, so an odd one
-    is the first with tails with probability 1 - x + x^2/2 - x^3/6 + ... = exp(-x).
+    Let x = above / below. Coins of probability x, x/2, x/3, ... are tossed until one shows tails. Pr[the first k coins show
+    heads] = x^k / k!, so the number of tosses is odd with probability 1 - x + x^2/2 - x^3/6 + ... = exp(-x).
     """
     tossed = 1
     while entropy.pick(below * tossed) < above:
@@ -119,7 +128,9 @@ def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
 
 
 def all_heads(times: np.ndarray, entropy: SystemEntropy) -> np.ndarray:
-    """Return (k,) True with probability exp(-times), exactly: so many coins of probability exp(-1), up to the first tails."""
+    """Return (k,) independent booleans, True with probability exactly exp(-times): `times` coins of probability exp(-1) all
+    show heads.
+    """
     result = np.ones(len(times), dtype=bool)
     left, tossed = np.flatnonzero(times > 0), 0
     while len(left):
@@ -131,10 +142,10 @@ def all_heads(times: np.ndarray, entropy: SystemEntropy) -> np.ndarray:
 
 
 def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return (size,) independent coins, each True with probability exp(-1), exactly.
+    """Return (size,) independent booleans, each True with probability exactly exp(-1).
 
-    `heads(1, 1)` from one integer: a uniform one below 20! decides the coins of 1, 1/2, ..., 1/20 at once, since it is below
-    20!/k! with probability 1/k!. Only when it is 0 must further coins be tossed.
+    This is `heads(1, 1)` computed from one integer: a uniform integer below 20! decides the coins of probability 1, 1/2, ...,
+    1/20 at once, because it is below 20!/k! with probability 1/k!. Further coins are tossed only when it is 0.
     """
     uniform = entropy.picks(np.full(size, _FACTORIAL))
     tossed = 21 - np.searchsorted(_THRESHOLDS, uniform, side="right")
@@ -144,15 +155,15 @@ def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
     return tossed % 2 == 1
 
 
-# One noise for many numbers: a vector of integers whose probability falls with its largest entry, drawn exactly.
+# One noise for many numbers is a vector of integers whose probability decreases with its largest absolute entry, drawn exactly.
 #
-# Its entries are not independent: all lie within one random radius. Where m numbers each move by at most D when a record is
-# replaced, it costs what a single number costs, and has about sqrt((m + 1)(m + 2) / 3) D / epsilon as its standard deviation,
-# where a share of epsilon for each number has sqrt(2) m D / epsilon (theory 9.18, one noise for many numbers).
+# The entries are not independent: all lie within one random radius. Where m numbers each change by at most D when a record is
+# replaced, this noise costs as much as a single number, and its standard deviation is about sqrt((m + 1)(m + 2) / 3) D /
+# epsilon. Sharing epsilon among the numbers gives sqrt(2) m D / epsilon instead (theory 9.18, one noise for many numbers).
 
 
 def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """Return (size,) int64 z with exactly Pr[z] proportional to exp(-rate max|z_i|); size at least 1, rate above 0.
+    """Draw (size,) int64 z with Pr[z] exactly proportional to exp(-rate max|z_i|); size at least 1, rate above 0.
 
     A radius k is drawn first, then z uniformly from {-k, ..., k}^size.
     """
@@ -161,10 +172,10 @@ def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
 
 
 def radius(size: int, rate: Fraction, entropy: SystemEntropy) -> int:
-    """Draw k of at least 0 with exactly Pr[k] proportional to (2k + 1)^size exp(-rate k).
+    """Draw an integer k >= 0 with Pr[k] exactly proportional to (2k + 1)^size exp(-rate k).
 
-    Proposed is the sum of size + 1 geometric numbers, with Pr proportional to C(k + size, size) exp(-rate k), and taken with
-    the probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.
+    The proposal is the sum of size + 1 geometric numbers, with probability proportional to C(k + size, size) exp(-rate k). It
+    is accepted with probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.
     """
     while True:
         k = sum(geometric(rate, entropy) for _ in range(size + 1))
@@ -173,10 +184,11 @@ def radius(size: int, rate: Fraction, entropy: SystemEntropy) -> int:
 
 
 def geometric(rate: Fraction, entropy: SystemEntropy) -> int:
-    """Draw g of at least 0 with exactly Pr[g] proportional to exp(-rate g) (Canonne, Kamath & Steinke 2020, Algorithm 2).
+    """Draw an integer g >= 0 with Pr[g] exactly proportional to exp(-rate g) (Canonne, Kamath & Steinke 2020, Algorithm 2).
 
-    With rate = a / b: x of at least 0 with Pr[x] proportional to exp(-x / b) is u + b v, u below b taken with probability
-    exp(-u / b), v the number of coins of probability exp(-1) until the first tails; and g = floor(x / a).
+    Let rate = a / b. The integer x = u + b v has Pr[x] proportional to exp(-x / b), where u is uniform below b and accepted
+    with probability exp(-u / b), and v is the number of coins of probability exp(-1) that show heads before the first tails.
+    Then g = floor(x / a).
     """
     above, below = rate.numerator, rate.denominator
     while True:
@@ -193,33 +205,35 @@ _MAX_STEPS = 2**62
 
 
 class SystemEntropy:
-    """The operating system's generator: where every draw of a release comes from."""
+    """The source of every draw of a release: the random number generator of the operating system."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """Return (k,) int64 values plus exact discrete Laplace noise, drawn alike for every k (`privacy.samplers.laplace`)."""
+        """Return (k,) int64 values plus exact discrete Laplace noise, by the same method for every k
+        (`privacy.samplers.laplace`).
+        """
         return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """Return (k,) int64 values plus continuous Gaussian noise, rounded to whole numbers, exactly."""
+        """Return (k,) int64 values plus continuous Gaussian noise, rounded to whole numbers; the distribution is exact."""
         return np.asarray(values, dtype=np.int64) + rounded(Scale.at_least(Fraction(scale)), len(values), secrets.token_bytes)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
-        """Return (k,) int64 values plus one exact noise z for all of them, Pr[z] proportional to exp(-rate max|z_i|)."""
+        """Return (k,) int64 values plus one exact noise vector z, with Pr[z] proportional to exp(-rate max|z_i|)."""
         return np.asarray(values, dtype=np.int64) + drawn(len(values), rate, self)
 
     def chosen(self, losses: Losses, mechanism: str) -> int:
-        """Return the index of a candidate by its loss, exactly."""
+        """Draw the index of a candidate by its loss, exactly, with the mechanism "permute_and_flip" or "exponential"."""
         return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, self)
 
     def pick(self, n_choices: int) -> int:
-        """Return a uniform integer below n_choices, however large that is."""
+        """Return a uniform integer from 0 to n_choices - 1, of any size."""
         return secrets.randbelow(n_choices)
 
     def picks(self, bounds: np.ndarray) -> np.ndarray:
-        """Return (k,) int64, independent and uniform, each below its bound; bounds (k,) int64, at least 1.
+        """Return (k,) independent, uniform int64 numbers, each from 0 to its bound minus 1; bounds are (k,) int64, at least 1.
 
-        Exact: a 64-bit word from the largest multiple of the bound on is drawn again. Nothing that was drawn is kept for
-        later, because a fork would copy it.
+        The distribution is exact: a 64-bit word at or above the largest multiple of the bound is drawn again. No random bits
+        are stored for later, because a fork of the process would copy them.
         """
         limits = np.asarray(bounds, dtype=np.uint64)
         numbers, left = np.empty(len(limits), dtype=np.int64), np.arange(len(limits))
@@ -256,7 +270,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     -------
     epsilon-DP for neighbours whose vectors differ by at most `sensitivity` in l1 norm: the density ratio of two shifted
     discrete Laplace vectors is at most exp(|shift|_1 / scale) (Ghosh, Roughgarden & Sundararajan 2009). The scale is rounded
-    up, so the claim holds for the one that is used. The law is exact.
+    up, so the claim holds for the scale that is used. The noise has exactly this distribution.
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
@@ -266,23 +280,23 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
 
 
 def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> np.ndarray:
-    """Add one noise to a vector of integers that is fixed before any of them is released.
+    """Add one noise vector to integers that are all fixed before any is released.
 
     Parameters
     ----------
     values : (k,) integers.
-    sensitivity : largest change of any of them between neighbours, an integer of at least 1.
-    epsilon : exact, > 0: of all of them together.
+    sensitivity : largest change of any of the integers between neighbours, an integer of at least 1.
+    epsilon : exact, > 0; the cost of all integers together.
 
     Returns
     -------
     (k,) int64: values + z, Pr[z] proportional to exp(-max|z_i| epsilon / sensitivity). The entries of z are not independent;
-    `generators.measured_noise` has the law of each.
+    `generators.measured_noise` has the distribution of each entry.
 
     Privacy
     -------
-    epsilon-DP for neighbours none of whose entries differ by more than `sensitivity`: |max|z_i - d_i| - max|z_i|| <= max|d_i|
-    (theory 9.18, one noise for many numbers; Hardt & Talwar 2010). The law is exact.
+    epsilon-DP for neighbours whose entries each differ by at most `sensitivity`: |max|z_i - d_i| - max|z_i|| <= max|d_i|
+    (theory 9.18, one noise for many numbers; Hardt & Talwar 2010). The noise has exactly this distribution.
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("a noise for many numbers needs sensitivity >= 1 and epsilon > 0")
@@ -303,14 +317,14 @@ def rounded_gaussian(
 
     Returns
     -------
-    (k,) int64: the integers next to values + N(0, variance), variance = squared_sensitivity / (2 rho), the square of
+    (k,) int64: the integers nearest to values + N(0, variance), variance = squared_sensitivity / (2 rho), the square of
     `gaussian_scale`.
 
     Privacy
     -------
     mu-Gaussian, mu^2 = 2 rho, and so rho-zero-concentrated: the noise is continuous, and rounding its sum with the values is
     post-processing (theory 9.13, rounded Gaussian noise; Dong, Roth & Su 2022). The scale is rounded up, so the
-    claim holds for the scale that is used. The law is exact.
+    claim holds for the scale that is used. The noise has exactly this distribution.
     """
     if squared_sensitivity < 1 or rho <= 0:
         raise ValueError("Gaussian noise needs squared_sensitivity >= 1 and rho > 0")
@@ -322,25 +336,25 @@ def rounded_gaussian(
 def laplace_figure(
     value: float, *, sensitivity: float, epsilon: Fraction, rows: int = 1, entropy: SystemEntropy = SYSTEM
 ) -> NoisyFigure:
-    """Release one real figure through integer noise on a fixed grid.
+    """Release one real number with integer noise on a fixed grid.
 
     Parameters
     ----------
-    value : the exact figure, up to rounding errors of at most a quarter of a grid step (sums behind it are exact integers
-        or correctly rounded sums of numbers that are each a function of one record's cell alone; the docstring of each figure
-        says why its error is so small).
-    sensitivity : largest change of the exact figure between neighbours, > 0; public.
+    value : the exact number, up to rounding errors of at most a quarter of a grid step. (It is computed from exact integers, or
+        from correctly rounded sums of numbers that are each a function of one record's cell alone; the docstring of each
+        criterion states why its error is this small.)
+    sensitivity : largest change of the exact number between neighbours, > 0; public.
     epsilon : exact, > 0.
-    rows : the public number of rows behind the figure, on which its grid depends (`noise_grid`).
+    rows : the public number of rows from which the number is computed, on which its grid depends (`noise_grid`).
 
     Privacy
     -------
-    epsilon-DP. The grid step g is the largest power of two not above sensitivity / 2**12, a public number; of more than 2^35
-    rows a coarser one, so that an error of 8 n 2^-53 sensitivities stays within a quarter of a step up to 2^40 rows. Values of
-    neighbours that differ by at most `sensitivity` plus computation error below g/2, a quarter of a step in each, round to grid
-    points at most ceil(sensitivity / g + 1/2) + 1 steps apart; that number is the integer sensitivity of the noise, so the
-    rounding is paid for (at most 0.1% more noise, 2.4% at 2^40 rows). Dividing by g is exact, and a value of more than 2^48
-    steps, whose last bit is no longer far below a step, is refused.
+    epsilon-DP. The grid step g is the largest power of two not above sensitivity / 2**12, a public number. For more than 2^35
+    rows the grid is coarser, so that an error of 8 n 2^-53 sensitivities stays within a quarter of a step up to 2^40 rows. The
+    values of two neighbours differ by at most `sensitivity` plus a computation error below g/2 (a quarter of a step in each).
+    They round to grid points at most ceil(sensitivity / g + 1/2) + 1 steps apart. This number is the integer sensitivity of the
+    noise, so the rounding is paid for (at most 0.1% more noise, 2.4% at 2^40 rows). Dividing by g is exact. A value of more
+    than 2^48 steps is refused, because its last bit is no longer far below a step.
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
@@ -354,16 +368,19 @@ def laplace_figure(
 def choose(
     scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str, entropy: SystemEntropy = SYSTEM
 ) -> int:
-    """Privately choose the index of a high integer score.
+    """Choose the index of a high integer score, privately.
 
     Parameters
     ----------
-    mechanism : "permute_and_flip" (McKenna & Sheldon 2020; never a lower expected score) or "exponential"
-        (McSherry & Talwar 2007).
+    scores : one integer score per candidate; at least one.
+    sensitivity : largest change of a score between neighbours, an integer of at least 1.
+    epsilon : exact, > 0.
+    mechanism : "permute_and_flip" (McKenna & Sheldon 2020; never a lower expected score) or "exponential" (McSherry & Talwar
+        2007).
 
     Privacy
     -------
-    epsilon-DP when each score changes by at most `sensitivity` between neighbours: both mechanisms take a proposed candidate
+    epsilon-DP when each score changes by at most `sensitivity` between neighbours: both mechanisms accept a proposed candidate
     with probability exp(-epsilon (best score - score) / (2 sensitivity)), exactly (`privacy.noise`).
     """
     if sensitivity < 1 or epsilon <= 0 or not len(scores):
@@ -374,15 +391,15 @@ def choose(
 
 
 def secret_bytes(number: int) -> bytes:
-    """Return so many bytes from the operating system, for a stored key. No noise may come from a key: it could be
-    reproduced.
+    """Return `number` random bytes from the operating system, for a stored key. Noise must not come from a key, because it
+    could be reproduced.
     """
     return secrets.token_bytes(number)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:
-    """Refuse integers that noise could move beyond 64 bits, the lowest integer included: floats without a value become that
-    one.
+    """Raise ValueError for integers that noise could move beyond 64 bits. The lowest 64-bit integer is refused, too: NaN
+    becomes this integer.
     """
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):

@@ -1,4 +1,4 @@
-"""Compose the charges of a release to its plan, and say what the plan guarantees: neighbours, persons, populations, years.
+"""Compose the charges of a release into its plan, and state the guarantee for records, persons, populations and years.
 
 Neighbouring tables differ in one record that is replaced by another (bounded differential privacy); n is public.
 """
@@ -32,7 +32,7 @@ from synthrelease.privacy.curves import RenyiCurve, exp_up, log_up, root_down, z
 from synthrelease.privacy.selection import SelectionRule, private_selection, tidy_up
 from synthrelease.privacy.subsets import PIECES, PartitionRule, of_piece
 
-# The guarantee of a release: epsilon and delta, neighbours, what is published exactly, and what a person is promised.
+# The guarantee of a release: epsilon and delta, neighbours, facts that are published exactly, and the guarantee for a person.
 
 NEIGHBOURS = "replace one record"
 
@@ -41,43 +41,43 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return a loss as a text: epsilon, with delta where there is one."""
+    """Return the epsilon of a charge as a text, with its delta where it has one."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
 def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
-    """Raise BudgetError for a delta at which a tenth of a record could be published unchanged, whatever epsilon is.
+    """Raise BudgetError for a delta above 1 / (10 n), at which whole records might be published, whatever epsilon is.
 
     Parameters
     ----------
-    n : the public number of rows; 1 where it is not known yet, which refuses what no number of rows would allow.
-    spent : whether the budget was reserved, so that the message says so.
+    n : the public number of rows; 1 where it is not yet known, which refuses only a delta that no number of rows allows.
+    spent : whether the budget is already reserved; the message states it.
     """
     if not delta * n <= Fraction(1, 10):
         rows = f"the {n} rows" if n > 1 else "the number of rows"
         raise BudgetError(
             f"Refused: expected a delta far below one over {rows}, {1 / (1000 * n):.0e} or less; found {float(delta):g}. "
-            "With so large a delta, publishing whole records would keep the promise. "
+            "Such a large delta would allow the publication of whole records.  "
             + ("The whole planned budget counts as spent: nothing was published." if spent else "Nothing was spent.")
         )
 
 
 def loss_of_groups(delta: Fraction) -> str:
-    """Return the guarantee for somebody in k records (k steps of group privacy), in words."""
+    """Return a text of the guarantee for a person with k records (k steps of group privacy)."""
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
 class Loss(NamedTuple):
-    """An (epsilon, delta)."""
+    """A privacy loss (epsilon, delta)."""
 
     epsilon: Fraction
     delta: Fraction
 
 
 def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
-    """Return (k epsilon, k e^((k - 1) epsilon) delta) for k records that may all be replaced: k steps of group privacy.
+    """Return the loss (k epsilon, k e^((k - 1) epsilon) delta), rounded up, for k records that may all be replaced.
 
-    Rounded up; None where that delta is 1 or more, which promises nothing (theory 1.3, group privacy).
+    Return None where this delta is 1 or more, which guarantees nothing (theory 1.3, group privacy).
     """
     if not delta:
         return Loss(records * epsilon, Fraction(0))
@@ -90,14 +90,16 @@ def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | No
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of the release. delta = 0 is pure differential privacy.
+    """The guarantee of a release; delta = 0 is pure differential privacy.
 
     Attributes
     ----------
-    invariants : the facts that are published exactly and are the same for all neighbours (theory 10, statement of the
-        guarantee).
-    unit_name : what a record is, in the steward's words.
-    records_per_person, why : in how many records of the file one person can stand at most, and where that is known from.
+    epsilon, delta : the loss for neighbours.
+    neighbours, unit : the neighbour relation and the protected unit, as texts.
+    invariants : the facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
+    unit_name : the steward's name for a record.
+    records_per_person : largest number of records of one person in the file.
+    why : the steward's reason for this number.
     """
 
     epsilon: Fraction
@@ -111,14 +113,15 @@ class Guarantee:
 
     @property
     def of_a_person(self) -> Loss | None:
-        """Return the guarantee for a person in `records_per_person` records; None where there is none."""
+        """Return the guarantee for a person with `records_per_person` records; None where there is no guarantee."""
         return loss_of_group(self.epsilon, self.delta, self.records_per_person)
 
 
-# From a library that counts in adding or removing one record to neighbours that replace one (theory 1.3, group privacy).
+# These functions convert guarantees of libraries, whose neighbours add or remove one record, to neighbours that replace a
+# record.
 #
-# Replacing a record is removing one and adding another: two steps, both through the table without the record. So a guarantee
-# for one step gives, for replacing (group privacy for two):
+# Replacing a record means removing it and adding another: two steps. So a guarantee for one step gives, by group privacy for
+# two steps (theory 1.3, group privacy):
 #
 #     epsilon             ->  2 epsilon
 #     rho                 ->  4 rho                                       (Bun & Steinke 2016, Proposition 1.9)
@@ -132,15 +135,15 @@ def replacing_one(by_library: Charge) -> Charge:
 
     Parameters
     ----------
-    by_library : pure, approximate or zero-concentrated.
+    by_library : the library's charge: pure, approximate or zero-concentrated.
 
     Returns
     -------
-    A charge of the same name, with the library's own statement as its part.
+    A charge of the same name, with the library's charge as its part.
 
     Raises
     ------
-    BudgetError : for the curve of a selection, for which this is not known.
+    BudgetError : for the curve of a selection, for which no conversion is known.
     """
     name = by_library.name
     part = replace(by_library, name=f"{name}, for adding or removing a record")
@@ -161,34 +164,36 @@ def replacing_one(by_library: Charge) -> Charge:
 
 
 def library_charge(name: str, guarantee: str, budget: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """Return the budget to request from a library so that the guarantee under replacing one record is the stated budget.
+    """Return the library's charge that gives the stated budget for neighbours that replace one record.
 
     Parameters
     ----------
-    guarantee : of the library: "pure", "approximate" or "zCDP".
-    budget : epsilon, or rho for "zCDP", under replacing one record; delta likewise, rounded down for the library.
+    guarantee : the privacy definition of the library: "pure", "approximate" or "zCDP".
+    budget : the epsilon, or the rho for "zCDP", for replacing one record.
+    delta : the delta for replacing one record; the library's delta is rounded down.
 
     Returns
     -------
-    The library's own charge, for adding or removing one record; `replacing_one` of it costs no more than the budget and delta.
+    The library's charge, for adding or removing one record. `replacing_one` of this charge costs at most the budget and delta.
     """
     if guarantee == "zCDP":
         return zero_concentrated(name, budget / 4, because)
     half = budget / 2
-    share = delta / (1 + exp_up(half)) * (1 - Fraction(1, 10**4))  # room for the rounding up of `replacing_one`
+    share = delta / (1 + exp_up(half)) * (1 - Fraction(1, 10**4))  # compensates for the rounding up in `replacing_one`
     return mechanism(name, half, because, share)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The whole charge tree of a release, computed from the specification alone.
+    """The charge tree of a release, computed from the specification alone.
 
     Attributes
     ----------
-    once : charges before the loop (for example the private regression).
+    once : charges before the rounds, for example of a private regression.
     per_round : charges of one round of the selection.
-    after : charges after a round was accepted (figures of the accepted candidate); outside the selection, so not multiplied.
-    total : the tree.
+    after : charges after a round is accepted, for statistics of the accepted candidate; they are outside the selection, so it
+        does not multiply them.
+    total : the charge of the whole release.
     """
 
     once: tuple[Charge, ...]
@@ -209,19 +214,27 @@ class Plan:
         sharing: Collection[str] = (),
         cap: Cap | None = None,
     ) -> Plan:
-        """Compose the charges: once + selection of rounds + after, stated at `delta`. With a partition: do this for each piece
-        and take the largest. With a cap: one round, beside the scout before it, within the cap.
+        """Compose the charges before, in and after the rounds, and state the total at `delta`.
+
+        With a partition, the charges of each piece are composed, and the largest total counts. With a cap, the charges of one
+        round and of the scout before it are composed within the cap.
 
         Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release from two
         pieces.
 
         Parameters
         ----------
-        sharing : names of charges after a round that pay for one noise; beside a curve they are one mechanism.
+        once, per_round, after : as in `Plan`.
+        rule : how rounds are repeated.
+        delta : the delta of the whole release; 0 for pure differential privacy.
+        partition : how rows are divided at random between generator and criteria; None where they are not divided.
+        sharing : names of charges after the rounds that pay for one common noise; with a curve in the plan they count as one
+            mechanism.
+        cap : the cap on scout and release together; None without a scout.
 
         Raises
         ------
-        BudgetError : when two charges share a name, or there is no guarantee.
+        BudgetError : when two charges have the same name, or when the composition has no guarantee.
         """
         names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):
@@ -235,7 +248,7 @@ class Plan:
         if partition is None:
             total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
         else:
-            # what a record of one piece pays: the other piece is the same for both neighbours, and costs it nothing
+            # the cost for a record in one piece: the other piece is equal for both neighbours, so it costs this record nothing
             pieces = []
             for piece in PIECES:
                 first, one_round, figures = (of_piece(charges, piece) for charges in (once, per_round, after))
@@ -260,14 +273,14 @@ def _rounds_and_after(
     delta: Fraction,
     sharing: Collection[str],
 ) -> tuple[Charge, ...]:
-    """Return the cost of the rounds, and of the figures after them; figures that share one noise cost as one mechanism."""
-    # rounds without charges are post-processing of what was paid for before them
+    """Return the charge of the rounds and the charge of the statistics after them."""
+    # rounds without charges are post-processing of measurements before the rounds
     rounds = (private_selection("selection", in_sequence(ONE_ROUND, *per_round), rule, delta),) if per_round else ()
     return (*rounds, *_figures(figures, sharing))
 
 
 def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
-    """Return the cost of the accepted dataset's figures; figures that share one noise cost as one mechanism."""
+    """Return the charge of the statistics of the accepted candidate; statistics that share one noise cost as one mechanism."""
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
             together("figures that share one noise", *together_paid),
@@ -277,7 +290,7 @@ def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Cha
 
 
 def check_one_round(rule: SelectionRule | None, delta: Fraction, cap: Cap, partition: PartitionRule | None) -> None:
-    """Raise BudgetError where a release after a scout is not one round on all rows, at the delta of the cap."""
+    """Raise BudgetError unless a release after a scout has one round on all rows, at the delta of the cap."""
     if rule is None or rule.rounds is None or rule.rounds.exact_mean != 1 or partition is not None or delta != cap.delta:
         raise BudgetError(
             f"Refused: after a scout a release has one round on all rows at the delta of the cap, {float(cap.delta):g}: "
@@ -287,14 +300,14 @@ def check_one_round(rule: SelectionRule | None, delta: Fraction, cap: Cap, parti
 
 
 def pure_epsilon(charge: Charge) -> Fraction:
-    """Return the epsilon that a pure mechanism may spend of a charge.
+    """Return the largest epsilon of a pure mechanism within a charge.
 
-    Where the charge is zero-concentrated with rho: the largest epsilon, rounded down, of epsilon^2 / 2 <= rho (Bun & Steinke
-    2016, Proposition 1.4).
+    For a rho-zero-concentrated charge this is the largest epsilon, rounded down, with epsilon^2 / 2 <= rho (Bun & Steinke 2016,
+    Proposition 1.4).
 
     Raises
     ------
-    BudgetError : for a curve that is not zero-concentrated, or so little that nothing is left of it.
+    BudgetError : for a curve that is not zero-concentrated, or a charge so small that this epsilon is 0.
     """
     epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
     if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
@@ -303,15 +316,14 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
 
 def stated_at(total: Charge, delta: Fraction) -> Charge:
-    """Return the total of a plan as (epsilon, delta): a curve is converted at this delta; the delta of any other total must not
-    exceed it.
+    """Return the total of a plan as (epsilon, delta). A curve is converted at this delta; any other total must not exceed it.
 
-    Where it is less, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17, pure parts beside a
-    curve).
+    Where this gives a smaller epsilon, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17,
+    pure parts beside a curve).
 
     Raises
     ------
-    BudgetError : when the plan needs a delta and there is none, or a larger one.
+    BudgetError : when the plan needs a delta above 0, or a larger delta than this.
     """
     if total.renyi is None:
         if total.delta > delta:
@@ -331,12 +343,13 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
 
 def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
-    """Return a curve as (epsilon, delta), with every part treated as a curve: the rule for releases from before pure parts were
-    added separately.
+    """Return a curve as (epsilon, delta), with every part treated as a curve.
+
+    Earlier versions used this rule for all releases, before pure parts were added separately.
 
     Raises
     ------
-    BudgetError : without a delta.
+    BudgetError : unless 0 < delta < 1.
     """
     check_above_0(delta)
     because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
@@ -344,23 +357,24 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
     return Charge(name=total.name, epsilon=epsilon, delta=delta, because=because, rule=STATED, parts=total.parts)
 
 
-# How many records of the private file a release was not made from: what the published noisy count of the others tells.
+# `RowsLeftOut` estimates how many records of the private file a release does not use, from the published noisy count of rows.
 
 MANY_LEFT_OUT = 0.05
-"""From this share of excluded records on, readers must learn at once that the release is about the other records."""
+"""Share of excluded records from which readers must be told prominently that the release describes only the other records."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowsLeftOut:
-    """The noisy estimate of the number of excluded records: those that the public rules exclude, and a few more.
+    """The noisy estimate of the number of excluded records: records that the public rules exclude, and a few more.
 
-    Post-processing of a published count: it costs nothing. Each end is wrong with probability `rows.SHORTFALL` at most, because
-    noise is above the margin, or below its negative, so seldom.
+    The estimate is post-processing of a published count and costs nothing. Each end is wrong with probability
+    `charges.SHORTFALL` at most, because this bounds the probability that the noise is above the margin, and that it is below
+    the negative margin.
 
     Attributes
     ----------
-    least, most : how many were left out.
-    of : how many there are.
+    least, most : limits of the number of excluded records.
+    of : the number of records in the file.
 
     Examples
     --------
@@ -376,20 +390,26 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """Estimate from the number of rows that a release worked with: the noisy count less the margin, and at least 1."""
+        """Return the estimate from the number of rows that a release used, which is the noisy count minus the margin, and at
+        least 1.
+        """
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 
     @classmethod
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return the estimate; None where there is no noisy count, where a secret excluded records, or where persons may have
-        several records each, whose number nobody knows.
+        """Return the estimate; None where it is not possible.
+
+        There is no estimate without a noisy count, where a secret key selected the records, or where persons may have several
+        records, whose number is not public.
 
         Parameters
         ----------
         way, margin : as in `RowsRule`.
-        one_each : whether a person, where a key tells persons, has one record at most.
+        n_file, n : number of records of the file (None where it is not public), and of rows that the release used.
+        one_each : whether each person has at most one record.
+        secret_piece : whether the release reads a secret piece of the register.
         """
         if way != "counted" or n_file is None or not one_each or secret_piece:
             return None
@@ -397,7 +417,7 @@ class RowsLeftOut:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Both in whole percent, rounded away from each other."""
+        """Return the lower and the upper limit in whole percent, rounded down and up."""
         return f"{100 * self.least // self.of}%", f"{-(-100 * self.most // self.of)}%"
 
     @property
@@ -407,32 +427,34 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Return whether so many records were excluded that no reader may overlook it."""
+        """Return whether the excluded records are at least the share `MANY_LEFT_OUT`, which documents must state
+        prominently.
+        """
         return self.least >= MANY_LEFT_OUT * self.of
 
 
-# What a member of a population is promised by a release from a simple random sample of it.
+# `of_the_population` states the guarantee for a member of a population from which the file is a simple random sample.
 #
-# Theory 11.3, amplification by a subset. It is a sentence for documents, and nothing else: no charge, no plan and no ledger is
-# ever less because of it.
+# Theory 11.3, amplification by a subset. The result is used for documents only: it never reduces a charge, a plan or a ledger.
 
 _PRECISE = 1000
-"""Above this epsilon nothing is computed: it stands as it is, which is never too little."""
+"""Above this epsilon the amplification is not computed, and epsilon is stated unchanged, which is a valid upper bound."""
 
 
 def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
-    """Return (ln(1 + beta (e^epsilon - 1)), beta delta), beta = sampled / population, rounded up; never more than the loss
-    itself.
+    """Return the loss for a member of the population: (ln(1 + beta (e^epsilon - 1)), beta delta), beta = sampled / population.
+
+    The result is rounded up, and never exceeds `loss`.
 
     Parameters
     ----------
-    loss : of the whole release, for replacing one record of the file. Never that of one of its parts.
-    sampled, population : records of the file, and those that it was drawn from: a simple random sample without replacement, of
-        fixed size, each record at most once.
+    loss : the loss of the whole release for replacing one record of the file, not of a part of the release.
+    sampled, population : number of records of the file and of the population. The file must be a simple random sample of fixed
+        size without replacement.
 
     Raises
     ------
-    ValueError : for a sample of no records, or of more than there are.
+    ValueError : for a sample without records, or with more records than the population.
     """
     if not 0 < sampled <= population:
         raise ValueError("a simple random sample has at least one record and at most those of the population")
@@ -443,26 +465,28 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
     return Loss(min(loss.epsilon, epsilon), min(loss.delta, tidy_up(share * loss.delta)))
 
 
-# What is promised to a person over all years of a register, before the first one is released.
+# A plan over years gives a person a guarantee for all years of a register, before the first year is released.
 #
-# A person has at most so many records in the file of one year, and at most so many in those of all years together. Replacing
-# them changes a year's release by as many steps as the person has records there, so the losses of the dearest years add up,
-# each as often as there may be records (theory 11.13, a promise over years).
+# The number of records of a person is limited in the file of one year, and in the files of all years together. Replacing these
+# records changes a year's release by as many steps as the person has records in that year. So the losses of the most expensive
+# years add up, each multiplied by the largest possible number of records (theory 11.13, a promise over years).
 
 MOST_YEARS = 100
 
 
 def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
-    """Return the most that a person pays, where a record of each year pays this much; None where that promises nothing.
+    """Return the largest loss of a person over all years, from the loss of one record in each year; None where there is no
+    guarantee.
 
-    Epsilon: a sum of k_t times the year's, k_t at most `in_year`, together at most `in_all`; it is largest where the dearest
-    years have as many records as they can. Delta: that of k records grows with the year's epsilon and more than in proportion
-    to k; it is counted at the largest epsilon of all, for as many records as possible in as few years as possible.
+    Epsilon is the sum over years of k_t times the year's epsilon, with k_t at most `in_year` and the sum of k_t at most
+    `in_all`. It is largest when the most expensive years have as many records as possible. The delta of k records increases
+    with the year's epsilon, and more than in proportion to k. So it is computed with the largest epsilon of all years, for as
+    many records as possible in as few years as possible.
 
     Parameters
     ----------
-    paid : of each year, the epsilon and delta for one record of all its releases together.
-    in_year, in_all : the most records of a person in the file of a year, and in those of all years; at least 1.
+    paid : for each year, the epsilon and delta for one record, over all releases of the year.
+    in_year, in_all : largest number of records of a person in the file of one year, and in the files of all years; at least 1.
     """
     whole, rest = divmod(min(in_all, in_year * len(paid)), in_year)
     records = [in_year] * whole + [rest] * (rest > 0)
@@ -475,16 +499,17 @@ def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Horizon:
-    """The plan of a series: as many releases as years, and as many second ones as may replace a year without a release.
+    """The plan of a series of yearly releases: one release per year, and some second releases for years whose release ended
+    without a table.
 
     Attributes
     ----------
     first : the first year.
-    epsilons : by year, the most that its release costs a record.
-    delta : the same of delta, in every year.
-    in_year, in_all : the most records of a person in the file of a year, and in those of all years.
-    fallbacks : how many years may have a second release, because the first one released nothing.
-    fallback_epsilon : the most that such a one costs a record.
+    epsilons : for each year, the largest epsilon of its release for one record.
+    delta : the largest delta of a release for one record, in every year.
+    in_year, in_all : largest number of records of a person in the file of one year, and in the files of all years.
+    fallbacks : how many years may have a second release because the first release ended without a table.
+    fallback_epsilon : the largest epsilon of a second release for one record.
     """
 
     first: int
@@ -497,18 +522,18 @@ class Horizon:
 
     @property
     def years(self) -> range:
-        """Return all years."""
+        """Return the years of the plan."""
         return range(self.first, self.first + len(self.epsilons))
 
     def most(self, year: int, again: bool) -> Fraction:
-        """Return the largest epsilon of a year's release, or of the one that replaces it."""
+        """Return the largest epsilon of a year's release, or of its second release where `again` is True."""
         return self.fallback_epsilon if again else self.epsilons[year - self.first]
 
     @property
     def promise(self) -> Loss | None:
-        """Return the most that a person pays over all years; None where nothing is promised.
+        """Return the largest loss of a person over all years; None where there is no guarantee.
 
-        Second releases count in the dearest years, where most records can be.
+        Second releases are counted in the most expensive years, where the loss is largest.
         """
         dearest = sorted(self.epsilons, reverse=True)
         paid = [
@@ -520,7 +545,9 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True)
 class PaidYear:
-    """An earlier release of a plan that a release names: its year, and its cost to a record."""
+    """An earlier release of the same plan, as a release names it: its year, whether it was a second release, and its loss for a
+    record.
+    """
 
     year: int
     again: bool
@@ -529,7 +556,9 @@ class PaidYear:
 
 @dataclass(frozen=True, kw_only=True)
 class YearOfSeries:
-    """The year of a release and its plan, whether it replaces one that released nothing, and the earlier releases it names."""
+    """The year of a release in a plan over years, whether it is a second release of this year, and the earlier releases that it
+    names.
+    """
 
     horizon: Horizon
     year: int

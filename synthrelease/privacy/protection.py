@@ -1,8 +1,8 @@
-"""Protect a process that reads private data: nothing of them reaches the screen or the disk by accident.
+"""Protect a process that reads private data from leaks by error messages, warnings and core files.
 
-Python shows the message of an error that nobody catches, also of one in a destructor or another thread, and such a message
-may quote a value. The system writes the memory of a process that crashes into a core file. Libraries warn about what they
-meet in the data.
+Python prints the message of an uncaught error, also of an error in a destructor or another thread, and such a message may quote
+a value. The operating system may write the memory of a crashed process into a core file. Libraries issue warnings that may
+describe the data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def protected() -> Iterator[None]:
-    """Protect this process and those that it starts; at the end restore the earlier state."""
+    """Protect this process and the processes that it starts; restore the earlier state at the end."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
@@ -47,7 +47,7 @@ def protected() -> Iterator[None]:
 
 
 def protect() -> None:
-    """Set the same up for good, for the process of a command: not even its children may write core files."""
+    """Protect this process permanently, for the process of a command; its child processes cannot write core files either."""
     _hide_messages()
     set_core_limit(0, for_good=True)
 
@@ -61,7 +61,7 @@ def _hide_messages() -> None:
 
 
 def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
-    """Write the type and the place of an error, but never its message or a line of the source."""
+    """Write the type of an error and its file and line to stderr, but neither its message nor source code."""
     frames = traceback.extract_tb(trace)
     origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     sys.stderr.write(
@@ -70,19 +70,21 @@ def without_message(kind: type[BaseException], error: BaseException | None, trac
 
 
 def core_limit() -> int:
-    """Return how large a core file may become; 0 on Windows, which has none."""
+    """Return the current limit on the size of core files; 0 on Windows, which has no core files."""
     return 0 if resource is None else resource.getrlimit(resource.RLIMIT_CORE)[0]
 
 
 def set_core_limit(limit: int, *, for_good: bool = False) -> None:
-    """Limit core files: so that the process may raise the limit again, or for good."""
+    """Limit the size of core files. With `for_good`, the process cannot raise the limit again."""
     if resource is not None:
         highest = limit if for_good else resource.getrlimit(resource.RLIMIT_CORE)[1]
         resource.setrlimit(resource.RLIMIT_CORE, (limit, highest))
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Return the result of an action. Put its InputError between these words, with nothing attached to it."""
+    """Return the result of an action. Raise its InputError again with the texts `before` and `after` around the message,
+    without a cause.
+    """
     try:
         return action()
     except InputError as error:
@@ -91,15 +93,16 @@ def told_of(action: Callable[[], Result], before: str, after: str = "") -> Resul
 
 
 def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputError], str]) -> Result:
-    """Return the result of an action on private data; a failure ends with a message without private content or cause.
+    """Return the result of an action on private data. A failure raises an error without private content and without a cause.
 
     Parameters
     ----------
-    in_words : of a file that does not fit, which is known only once it was read.
+    in_words : function that returns the message for a file that does not fit the specification, which is known only after
+        reading.
 
     Raises
     ------
-    Interrupted, InputError, InternalError : in place of what happened; other errors of this program as they are.
+    Interrupted, InputError, InternalError : in place of the original error; other errors of this program are raised unchanged.
     """
     problem: SynthreleaseError
     try:

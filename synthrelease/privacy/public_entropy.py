@@ -1,6 +1,7 @@
-"""Sources of noise that protect nobody, for public data alone: repeatable draws, and none at all.
+"""Provide repeatable noise, and no noise, for public data only: these sources give no privacy protection.
 
-Only a rehearsal, a simulation and made-up rows use them (tests/test_architecture.py); a release cannot be repeated.
+Only rehearsals, simulations and dry runs on made-up rows use this module (tests/test_architecture.py); a release cannot be
+repeated.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class SeededEntropy(SystemEntropy):
-    """Repeatable draws from a key of integers, for public data only: its noise protects nobody."""
+    """A source of repeatable draws from a key of integers, for public data only: its noise gives no privacy protection."""
 
     def __init__(self, *key: int):
         self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))
@@ -30,7 +31,7 @@ class SeededEntropy(SystemEntropy):
         return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
-        # as `noise.drawn` draws it, in floating point: what is drawn grows with 1 / rate, so that rates can be compared
+        # like `noise.drawn`, in floating point: the draws scale with 1 / rate, so that different rates can be compared
         size, stop = len(values), -math.expm1(-float(rate))
         while True:
             k = int((self._generator.geometric(stop, size + 1) - 1).sum())
@@ -56,7 +57,7 @@ class SeededEntropy(SystemEntropy):
 
 
 class NoNoise(SystemEntropy):
-    """Adds nothing: shows exact figures of public data."""
+    """A source that adds no noise, for exact statistics of public data."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)

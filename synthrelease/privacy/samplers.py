@@ -1,11 +1,12 @@
-"""Draw integer noise exactly from uniform bits: inversion, the number of rounds, discrete Laplace and rounded Gaussian noise.
+"""Draw integers exactly from uniform bits: discrete Laplace noise, rounded Gaussian noise, and the hidden number of rounds.
 
 Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (theory 9.13, rounded Gaussian noise).
 
-The absolute value of a standard normal number is c w + t: a cell c, of width w = 1 / 1024, and a place t in it. Cells are drawn
-with Pr[c] proportional to exp(-(c w)^2 / 2), places uniformly, and both together are taken with probability exp(-(c w t + t^2 /
-2)), which is almost 1; otherwise they are drawn again. Of t, and of the coin, so many bits are read as it takes to know whether
-it is taken, and to which whole number sigma (c w + t) is next. All is decided in whole numbers: nothing is cut off.
+The absolute value of a standard normal number is c w + t, with a cell c of width w = 1 / 1024 and an offset t within the cell.
+The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset uniformly. The pair is accepted with probability
+exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. As many bits of t and of the acceptance coin are read
+as are needed to decide acceptance, and to find the whole number nearest to sigma (c w + t). All decisions use whole numbers,
+and the tails are not truncated.
 """
 
 from __future__ import annotations
@@ -22,23 +23,24 @@ import numpy as np
 
 from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, Law, exponential
 
-# The truncated negative binomial law of a hidden number of rounds, drawn exactly (theory 9.11, inversion of bits).
+# The truncated negative binomial distribution of a hidden number of rounds is drawn exactly (theory 9.11, inversion of bits).
 
 _PRICE_GUARD = 96
-"""Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
+"""Additional bits of the computation, which make the bounds close; the bounds hold for any number of bits."""
 _READ = 256
-"""Bits that are read at first of a law without end."""
+"""Number of bits that are read first for an unbounded distribution."""
 _FIRST, _WORD = 16, 64
-"""Bits that are read for every draw from a table, and in all for a draw that they leave open."""
+"""Number of bits that are read for every draw from a table, and in total for a draw that the first bits leave undecided."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TruncatedNegativeBinomial:
-    """K - 1, Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1) for k = 1, 2, ...
+    """The distribution of K - 1, where Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1) for k =
+    1, 2, ...
 
     Attributes
     ----------
-    shape : eta > -1; at 0 the limit, the logarithmic law.
+    shape : eta > -1; 0 is the limit, the logarithmic distribution.
     stop_probability : gamma in (0, 1).
     """
 
@@ -46,7 +48,9 @@ class TruncatedNegativeBinomial:
     stop_probability: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield bounds of Pr[K <= i], the sum of masses; each mass is a rational multiple of the previous one. Never ends."""
+        """Yield bounds of 2^bits Pr[K <= i] for i = 1, 2, ..., without end. Each probability mass is a rational multiple of the
+        previous mass.
+        """
         low, high = self._factor(bits)
         digits_behind = max(0, -low.adjusted() + 1)  # a large shape makes the first masses tiny
         wide = bits + _PRICE_GUARD + digits_behind * 10 // 3 + 1
@@ -61,13 +65,13 @@ class TruncatedNegativeBinomial:
             total = Between(total.low + mass.low, total.high + mass.high)
 
     def _factor(self, bits: int) -> tuple[Decimal, Decimal]:
-        """Return bounds of eta / (gamma^-eta - 1), the mass of K = 1 over 1 - gamma: every step is rounded outwards."""
+        """Return bounds of eta / (gamma^-eta - 1), which is Pr[K = 1] / (1 - gamma); every step is rounded outwards."""
         down, up = (
             Context(prec=(bits + _PRICE_GUARD) * 30103 // 100_000 + 60, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
             for rounding in (ROUND_FLOOR, ROUND_CEILING)
         )
         gamma, size = self.stop_probability, abs(self.shape)
-        # exponentials and logarithms of decimal are rounded correctly, so one step outwards is a bound
+        # decimal rounds exponentials and logarithms correctly, so one step outwards is a bound
         log_low = down.next_minus(down.ln(_quotient(down, 1 / gamma)))
         log_high = up.next_plus(up.ln(_quotient(up, 1 / gamma)))
         if not self.shape:
@@ -76,25 +80,25 @@ class TruncatedNegativeBinomial:
         high = up.multiply(_quotient(up, size), log_high)
         if self.shape > 0:
             lower, upper = down.subtract(down.next_minus(down.exp(low)), 1), up.subtract(up.next_plus(up.exp(high)), 1)
-        else:  # both signs turn: |eta| / (1 - gamma^|eta|)
+        else:  # numerator and denominator change sign: |eta| / (1 - gamma^|eta|)
             lower = down.subtract(1, up.next_plus(up.exp(low.copy_negate())))
             upper = up.subtract(1, down.next_minus(down.exp(high.copy_negate())))
         return down.divide(_quotient(down, size), upper), up.divide(_quotient(up, size), lower)
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
-    """Draw once from a distribution, exactly: read further bits until the remaining ones cannot change the result.
+    """Draw once from a distribution, exactly: read random bits until further bits cannot change the result.
 
     Parameters
     ----------
-    random_bits : so many independent fair bits, as an integer.
-    word : the first `step` bits, where they were read already.
-    step : bits that are read at a time.
+    random_bits : function that returns a given number of independent fair bits, as an integer.
+    word : the first `step` bits, where they were already read; None otherwise.
+    step : number of bits that are read at a time.
 
     Notes
     -----
-    Theory 9.11, inversion of bits: the number of bounds at or below a uniform number has the law. What was read is the interval
-    [word, word + 1) / 2^bits, in which that number lies.
+    Theory 9.11, inversion of bits: the number of cumulative probabilities at or below a uniform number has the distribution.
+    The bits that were read determine the interval [word, word + 1) / 2^bits, which contains the uniform number.
     """
     word, bits = random_bits(step) if word is None else word, step
     while True:
@@ -102,7 +106,7 @@ def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = Non
             if bound.low > word:
                 return value
             if bound.high > word:
-                break  # what was read lies too near to the bound
+                break  # the bits do not yet decide on which side of the bound the number lies
         else:  # beyond the last bound
             return value + 1
         word, bits = word << step | random_bits(step), bits + step
@@ -112,27 +116,29 @@ def _quotient(context: Context, value: Fraction) -> Decimal:
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-# Draws from an integer law by inversion of uniform bits, as many as a draw needs.
+# A `Table` draws from an integer distribution by inversion of uniform bits, with as many bits as a draw needs.
 #
-# X is the number of i >= 1 with Pr[X < i] <= U, U uniform on [0, 1). The bits of U are read as they are needed: of 16 bits most
-# say what X is; of the others 64 nearly all; where 64 bits agree with those of some Pr[X < i], 64 more are read until the two
-# differ. So the law is exact (theory 9.11, inversion of bits): nothing is rounded, and no value is cut off.
+# X is the number of i >= 1 with Pr[X < i] <= U, U uniform on [0, 1). The bits of U are read as needed: the first 16 bits
+# usually determine X, and 64 bits nearly always. Where 64 bits agree with the bits of some Pr[X < i], 64 more bits are read
+# until they differ. So the distribution is exact (theory 9.11, inversion of bits): no probability is rounded, and no tail is
+# truncated.
 
 Read = Callable[[int], bytes]
-"""So many uniform bytes, independent of all others."""
+"""A function that returns a given number of uniform bytes, independent of all earlier bytes."""
 
 _OPEN = -1
-"""Stands for a value that the first bits leave open."""
+"""The entry of a table for first bits that do not determine the value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A law, ready to be drawn from.
+    """A distribution with precomputed tables for drawing.
 
     Attributes
     ----------
-    floors : (k,) uint64, floor(2^64 Pr[X < i]) for i = 1, ..., k: all of them, or up to the first that is 2^64 - 1.
-    first : (2^16,) int16, what X is when U begins with these bits; -1 where that is open.
+    law : the distribution.
+    floors : (k,) uint64, floor(2^64 Pr[X < i]) for i = 1, ..., k: for all i, or up to the first value of 2^64 - 1.
+    first : (2^16,) int16, the value of X when U begins with these 16 bits; -1 where more bits are needed.
     """
 
     law: Law
@@ -141,17 +147,17 @@ class Table:
 
     @classmethod
     def of(cls, law: Law) -> Table:
-        """Raise ValueError for a law with more values than 15 bits hold."""
+        """Compute the table of a distribution. Raises ValueError for a distribution with 2^15 or more likely values."""
         floors = np.array(exact_floors(law), dtype=np.uint64)
         if len(floors) >= 2 ** (_FIRST - 1):
             raise ValueError("expected a law with fewer likely values")
         among = np.bincount((floors >> np.uint64(_WORD - _FIRST)).astype(np.int64), minlength=2**_FIRST)
-        first = (np.cumsum(among) - among).astype(np.int16)  # the floors below the first word that begins with these bits
+        first = (np.cumsum(among) - among).astype(np.int16)  # the number of floors below all words that begin with these bits
         first[among > 0] = _OPEN
         return cls(law, floors, first)
 
     def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:
-        """Return (n,) int64 independent draws, from (n,) uint16 uniform first bits; `read` gives further ones."""
+        """Return (n,) independent int64 draws, from (n,) uint16 uniform first bits; `read` supplies further bits."""
         values = self.first[bits].astype(np.int64)
         left = np.flatnonzero(values == _OPEN)
         if len(left):
@@ -166,9 +172,10 @@ class Table:
 
 
 def exact_floors(law: Law) -> list[int]:
-    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first that is 2^64 - 1, each certified.
+    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first value of 2^64 - 1; each is certified.
 
-    Pr[X < i] is irrational and below 1, so a bound is never met; where two bounds leave the floor open, they are made closer.
+    Pr[X < i] is irrational and below 1, so it never equals a bound. Where two bounds do not determine the floor, they are
+    computed with more bits.
     """
     bits = 2 * _WORD
     while True:
@@ -185,33 +192,36 @@ def exact_floors(law: Law) -> list[int]:
 
 
 def _words(read: Read) -> Callable[[int], int]:
-    """Return uniform bits, a multiple of eight, as an integer."""
+    """Return a function that reads a number of uniform bits, a multiple of eight, as an integer."""
     return lambda bits: int.from_bytes(read(bits // 8), "little")
 
 
-# Discrete Laplace noise of vectors of any length, exact: one way for all of them.
+# Discrete Laplace noise is drawn exactly, by one method for vectors of every length.
 #
-# A geometric variable written in base 256 has independent digits, each of a truncated geometric law (theory 9.12, digits of a
-# geometric variable), so that a few small tables draw one of any scale; discrete Laplace noise is the difference of two.
+# A geometric variable in base 256 has independent digits, each with a truncated geometric distribution (theory 9.12, digits of
+# a geometric variable). So a few small tables suffice for every scale. Discrete Laplace noise is the difference of two
+# geometric variables.
 #
-# Integers are computed modulo 2^64: what is returned is a function of the exact integer, at every scale.
+# Integers are computed modulo 2^64, so the result is a function of the exact integer, at every scale.
 
 _DIGIT = 8
-"""Bits of a digit."""
+"""Number of bits of a digit."""
 _ONE_TABLE = 32
-"""The largest scale of a geometric variable that one table holds: about 1,400 values have a probability above 2^-64."""
+"""Largest scale of a geometric variable for which one table suffices: about 1,400 values have a probability above 2^-64."""
 _BLOCK = 2**16
-"""Draws that are made together: their words stay in a processor's cache. No bearing on the law."""
+"""Number of draws that are made together, so that their words stay in the processor's cache. The distribution does not depend
+on it.
+"""
 
 
 def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
-    """Return (size,) int64, independent, Pr[Z = z] proportional to exp(-|z| / scale), exactly (modulo 2^64).
+    """Draw (size,) independent int64 numbers Z with Pr[Z = z] exactly proportional to exp(-|z| / scale) (modulo 2^64).
 
     Parameters
     ----------
     scale : > 0.
-    size : 0 or more. The law of each number is the same for every size: no step below looks at it.
-    read : where uniform bytes come from.
+    size : 0 or more. The distribution of each number is the same for every size: no step below depends on it.
+    read : function that returns uniform bytes.
 
     Notes
     -----
@@ -219,12 +229,13 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
     of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|: the stated law.
 
     A geometric variable. Pr[G = d_0 + 256 d_1 + ... + 256^m t] = (1 - a) a^(d_0 + 256 d_1 + ... + 256^m t) is a product of one
-    factor for each digit. So the digits are independent, the one at place j with a probability proportional to a^(256^j d), d
-    from 0 to 255, and t is geometric with a^(256^m): the laws of `digit_tables` (theory 9.12, digits of a geometric variable).
+    factor for each digit. So the digits are independent. Digit j has a probability proportional to a^(256^j d), d from 0 to
+    255, and t is geometric with a^(256^m). These are the distributions of `digit_tables` (theory 9.12, digits of a geometric
+    variable).
 
-    A digit. `Table.draw` counts the bounds Pr[X < i] of its law that are at most U, a uniform number of which it reads as many
-    bits as decide that. The count is k with probability Pr[X < k + 1] - Pr[X < k] = Pr[X = k]. No bound is rounded, and none is
-    left out (theory 9.11, inversion of bits). Bits that were read are used for one digit of one variable.
+    A digit. `Table.draw` counts the cumulative probabilities Pr[X < i] that are at most U, a uniform number of which it reads
+    as many bits as needed. The count is k with probability Pr[X < k + 1] - Pr[X < k] = Pr[X = k]. No cumulative probability is
+    rounded or omitted (theory 9.11, inversion of bits). Bits are used for one digit of one variable only.
     """
     tables = digit_tables(scale)
     noise = np.empty(size, dtype=np.int64)
@@ -238,9 +249,9 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
-    """Return tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest first.
+    """Return the tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest digit first.
 
-    The last one has no end: it is what all further digits amount to.
+    The last table is unbounded: it is the value of all further digits together.
     """
     laws, rate = list[Geometric](), 1 / scale
     while rate * _ONE_TABLE < 1:
@@ -250,7 +261,7 @@ def digit_tables(scale: Fraction) -> tuple[Table, ...]:
 
 
 def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
-    """Return (n,) int64 from (n_tables, n) first bits."""
+    """Draw (n,) int64 geometric variables from (n_tables, n) first bits."""
     total = tables[0].draw(words[0], read)
     for digit, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
         total += table.draw(bits, read) << _DIGIT * digit
@@ -263,23 +274,26 @@ def _blocks(size: int) -> Iterator[slice]:
 
 
 LARGEST_SCALE = 2**40
-"""The largest standard deviation. Of larger ones 32 bits of a place would leave many results open."""
+"""Largest standard deviation of rounded Gaussian noise. For larger values, 32 bits of an offset would leave many results
+undecided.
+"""
 _CELL_BITS, _BITS, _COARSE = 10, 32, 16
-"""Cells of a unit, bits of a place and of a coin that are read first, and bits of a place that most coins need."""
+"""Cells per unit (as bits), bits of an offset and of a coin that are read first, and bits of an offset that most coins need."""
 _SCALE_BITS = 32
 _HALF = 23
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """A standard deviation, steps / 2^bits, with 2^31 < steps <= 2^32."""
+    """A standard deviation as an exact fraction, steps / 2^bits, with 2^31 < steps <= 2^32."""
 
     steps: int
     bits: int
 
     @classmethod
     def at_least(cls, scale: Fraction) -> Scale:
-        """Return the smallest one, from 2^-10 on, that is not below `scale`; it exceeds `scale` by at most 2^-31 of it.
+        """Return the smallest `Scale`, at least 2^-10, that is not below `scale`; from 2^-10 on it exceeds `scale` by a factor
+        of at most 1 + 2^-31.
 
         Raises
         ------
@@ -298,8 +312,8 @@ class Scale:
 
 
 def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
-    """Return (size,) int64, independent: the whole numbers next to normal numbers of mean 0 and this standard deviation,
-    exactly.
+    """Draw (size,) independent int64 numbers: normal numbers with mean 0 and this standard deviation, rounded to the nearest
+    whole numbers.
     """
     noise = np.empty(size, dtype=np.int64)
     for block in _blocks(size):
@@ -311,7 +325,7 @@ def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def cells() -> Table:
-    """Return the table of the law of a cell."""
+    """Return the table of the distribution of a cell."""
     return Table.of(HalfGaussian(rate=Fraction(1, 2 ** (2 * _CELL_BITS + 1))))
 
 
@@ -330,9 +344,9 @@ def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 
 def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
-    """Return (n,) the whole number next to sigma x, for x = units / 2^42, units (n,) int64 below 2^47.
+    """Return (n,) the whole number nearest to sigma x, for x = units / 2^42, units (n,) int64 below 2^47.
 
-    steps x units has up to 79 bits, so it is computed in two parts: of the lower one only what it carries counts.
+    The product steps x units has up to 79 bits, so it is computed in two parts; only the carry of the lower part is used.
     """
     high, low = units >> _HALF, units & (2**_HALF - 1)
     total = high * scale.steps + (low * scale.steps >> _HALF)
@@ -341,8 +355,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return (n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: then it is accepted
-    whatever the later bits are.
+    """Return (n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: acceptance then does not
+    depend on the later bits.
 
     In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
     """
@@ -353,8 +367,8 @@ def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.n
 
 
 def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read) -> int:
-    """Return the integer nearest to sigma (c w + t), reading as many further bits of t and of the coin as needed; -1 if not
-    accepted.
+    """Return the integer nearest to sigma (c w + t), after reading as many further bits of t and of the coin as needed; -1 if
+    rejected.
     """
     bits, taken = _BITS, False
     while True:
@@ -371,7 +385,7 @@ def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read)
 
 
 def _exponent(cell: int, offset: int, bits: int) -> Fraction:
-    """Return c w t + t^2 / 2 for t = place / 2^(10 + bits)."""
+    """Return c w t + t^2 / 2 for t = offset / 2^(10 + bits)."""
     return Fraction(offset * ((cell << bits + 1) + offset), 2 ** (2 * (_CELL_BITS + bits) + 1))
 
 

@@ -1,7 +1,7 @@
-"""Price a private selection: the laws of its hidden number of rounds, and what a release pays for them.
+"""Compute the privacy cost of a private selection from the distribution of its hidden number of rounds.
 
-Here are the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection). This module is the only
-place where a selection multiplies a charge.
+`synthrelease.releasing.selection` runs the loops that these theorems cover (theory 2, selection). This module is the only place
+where a selection multiplies a charge.
 """
 
 from __future__ import annotations
@@ -20,55 +20,58 @@ from synthrelease.privacy.curves import SLACK, decimal_of, exp_up, mean_rounds, 
 if TYPE_CHECKING:
     import numpy as np
 
-# Laws of the hidden number K of rounds of a selection, and what they cost for pure rounds (theory 2b, price of a law).
+# Distributions ("laws") of the hidden number K of rounds, and their cost ("price") for pure rounds (theory 2b, price of a law).
 #
-# The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted one, or
-# "nothing". For epsilon-DP rounds it costs `law.price(epsilon)`, and no less: some epsilon-DP round attains it (theory 2b.1,
-# price). Prices are rounded up to multiples of 1e-7, and lie less than 1e-6 above the exact ones.
+# The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted round,
+# or "nothing". For epsilon-DP rounds it costs `law.price(epsilon)`, and no less: some epsilon-DP round attains this cost
+# (theory 2b.1, price). Prices are rounded up to multiples of 1e-7, and exceed the exact prices by less than 1e-6.
 
 Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
 _STEPS = 10**7
-"""Prices are multiples of one over this."""
+"""Prices are multiples of 1 / _STEPS."""
 _PRECISE = 1000
 """Above this epsilon, the closed forms are replaced by bounds that need no e^epsilon."""
 
 MOST_VALUES = 1_000
 LEAST_PROBABILITY = Fraction(1, 10**12)
 _SHOWN = 20
-"""Values that are put into words."""
+"""Largest number of values of a law that a text lists."""
 
 
 class StoppingLaw(Protocol):
-    """A law of the hidden number of rounds."""
+    """The interface of a distribution of the hidden number K of rounds."""
 
     @property
     def words(self) -> str:
-        """Return the stopping rule in words, with its distribution, for the charge tree."""
+        """Return a text that describes the stopping rule and its distribution, for the charge tree."""
 
     @property
     def mean(self) -> float:
-        """The mean of K: the mean number of rounds of a search that accepts none."""
+        """Return the mean of K, which is the mean number of rounds of a search that accepts no round."""
 
     def nothing(self, rejection: Number) -> Number:
-        """Return f(1 - A), the probability that none of K rounds is accepted when each is rejected with this probability."""
+        """Return the probability that none of K rounds is accepted, when each is rejected with probability `rejection` (1 - A
+        in theory 2b).
+        """
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the cost of the loop when a round costs this epsilon, pure; rounded up."""
+        """Return the epsilon of the loop for pure rounds of this epsilon, rounded up."""
 
 
 PASSING = (2, 10, 100)
-"""One round in so many is accepted, where nobody knows how many are."""
+"""Assumed acceptance rates, one accepted round in 2, 10 or 100, where the acceptance rate is unknown."""
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return the probability that nothing is released, by how many rounds there are to one that is accepted."""
+    """Return the probability that nothing is released, by acceptance rate: one accepted round in each number of `passing`."""
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopCoin:
-    """After each rejected round a coin ends the search: Pr[K = k] = gamma (1 - gamma)^(k - 1).
+    """A stop coin after each rejected round, which ends the search with probability gamma: Pr[K = k] = gamma (1 - gamma)^(k -
+    1).
 
     Attributes
     ----------
@@ -106,13 +109,16 @@ class StopCoin:
         return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the price: the coin that theory 2b.9, approximate rounds, asks for stops more often, and that costs less."""
+        """Return the price for approximate rounds, which is the price for pure rounds.
+
+        Theory 2b.9, approximate rounds, compares with a coin that stops more often, and such a coin costs less.
+        """
         return self.price(epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NegativeBinomial:
-    """The truncated negative binomial law, Pr[K = k] proportional to (1 - gamma)^k prod_{l < k} (l + eta) / (l + 1).
+    """The truncated negative binomial law: Pr[K = k] is proportional to (1 - gamma)^k prod_{l < k} (l + eta) / (l + 1).
 
     Attributes
     ----------
@@ -138,8 +144,10 @@ class NegativeBinomial:
         return float(mean_rounds(self.shape, self.stop_probability))
 
     def nothing(self, rejection: Number) -> Number:
-        """Return ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1); for eta = 0 the limit. In floating point."""
-        import numpy as np  # here, as the ledger starts without it
+        """Return ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1) for a rejection probability x, or its limit for eta = 0, in
+        floating point.
+        """
+        import numpy as np  # here, because the ledger does not need numpy
 
         stop, shape = float(self.stop_probability), float(self.shape)
         left = 1 - (1 - stop) * np.asarray(rejection, dtype=float)
@@ -148,8 +156,10 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the cost of the loop with pure rounds of this epsilon: the cost at an acceptance of 1 / (1 + e^epsilon),
-        where both ratios are largest (theory 2b.6, price of truncated negative binomial laws).
+        """Return the cost of the loop for pure rounds of this epsilon.
+
+        The cost is attained at an acceptance probability of 1 / (1 + e^epsilon), where both likelihood ratios are largest
+        (theory 2b.6, price of truncated negative binomial laws).
         """
         most = (2 + self.shape) * epsilon
         if epsilon > _PRECISE:
@@ -169,11 +179,12 @@ class NegativeBinomial:
 
 @dataclass(frozen=True, kw_only=True)
 class FiniteLaw:
-    """A law with finitely many values.
+    """A distribution of the number of rounds with finitely many values.
 
     Attributes
     ----------
-    atoms : (rounds, probability), rounds ascending from at least 1; the probabilities are exact, above 0 and have the sum 1.
+    atoms : pairs (rounds, probability), rounds ascending from at least 1. The probabilities are exact, at least 1e-12, and have
+        the sum 1.
     """
 
     atoms: tuple[tuple[int, Fraction], ...]
@@ -197,7 +208,7 @@ class FiniteLaw:
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
-        """Make the law of {rounds: exact probability} in any order."""
+        """Return the law with these exact probabilities by number of rounds, in any order."""
         return cls(atoms=tuple(sorted(dict(rounds).items())))
 
     @property
@@ -219,15 +230,16 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return a certified bound of both suprema of theory 2b.1, price (`privacy.law_prices`).
+        """Return the cost of the loop for pure rounds: a certified bound of both suprema of theory 2b.1, price
+        (`privacy.law_prices`).
 
         Raises
         ------
-        BudgetError : for rounds above the epsilon for which its rounding errors are bounded.
+        BudgetError : for an epsilon of a round above 300, beyond which the rounding errors are not bounded.
         """
         from synthrelease.privacy.law_prices import LARGEST_EPSILON, largest_log_ratio
 
-        most = self.atoms[-1][0] * epsilon  # the rounds of the longest search, one after the other
+        most = self.atoms[-1][0] * epsilon  # sequential composition of the longest search
         if not epsilon or len(self.atoms) == 1:
             return most
         if epsilon > LARGEST_EPSILON:
@@ -237,8 +249,8 @@ class FiniteLaw:
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the price, and (k - 1) ln(1 / (1 - delta)) for k rounds at most, rounded up (theory 2b.9, approximate
-        rounds).
+        """Return the price for (epsilon, delta)-DP rounds, rounded up: the pure price plus at least (k - 1) ln(1 / (1 -
+        delta)), where k is the largest number of rounds (theory 2b.9, approximate rounds).
         """
         extra = (self.atoms[-1][0] - 1) * delta / (1 - delta)
         return _up(self.price(epsilon) + extra) if extra else self.price(epsilon)
@@ -264,13 +276,13 @@ def _up(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionRule:
-    """How rounds are repeated.
+    """The rule by which rounds of a selection are repeated.
 
     Attributes
     ----------
-    stop_probability : gamma. Without a shape, the probability of "nothing" after a rejected round, in [0, 1].
-    shape : eta of the truncated negative binomial number of rounds; None for a known threshold.
-    rounds : a hidden number of rounds with finitely many values; the other two then say nothing.
+    stop_probability : gamma. Without a shape it is the probability, in [0, 1], that the search ends after a rejected round.
+    shape : eta of a truncated negative binomial number of rounds; None for a stop coin.
+    rounds : a hidden number of rounds with finitely many values; the other two attributes are then ignored.
     """
 
     stop_probability: Fraction = Fraction(0)
@@ -279,11 +291,11 @@ class SelectionRule:
 
     @property
     def law(self) -> StopCoin | NegativeBinomial | FiniteLaw | None:
-        """The law of the hidden number of rounds; None where rounds are repeated without end.
+        """Return the law of the hidden number of rounds; None where rounds are repeated until one is accepted.
 
         Raises
         ------
-        BudgetError : for numbers that make no law.
+        BudgetError : for parameters outside their range.
         """
         if self.rounds is not None:
             return self.rounds
@@ -297,24 +309,29 @@ class SelectionRule:
 
 
 def private_selection(name: str, one_round: Charge, rule: SelectionRule | None = None, delta: Fraction = Fraction(0)) -> Charge:
-    """Charge rounds until one is accepted, or until the rule says "nothing". Only the accepted output may be published.
+    """Return the charge of rounds that are repeated until one is accepted or the rule ends the search.
 
-    Pure rounds cost the price of the law of the hidden number of rounds (theory 2b.1, price); with a stop coin that is epsilon
-    + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a coin, gamma = 0, they cost
-    2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
+    Only the output of the accepted round may be published.
 
-    Other rounds cost the price at the epsilon that they have at a delta, and the mean number of rounds times that delta (theory
-    2b.9, approximate rounds): zero-concentrated and Gaussian ones at `delta` over that mean, for which their epsilon is
-    computed. Zero-concentrated rounds may also have a truncated negative binomial number of rounds: `curves.selected` (theory
+    Pure rounds cost the price of the law of the hidden number of rounds (theory 2b.1, price); with a stop coin this price is
+    epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a stop coin (gamma =
+    0) pure rounds cost 2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
+
+    Other rounds cost the price at their epsilon for some delta, and the mean number of rounds times this delta (theory 2b.9,
+    approximate rounds). The epsilon of zero-concentrated and Gaussian rounds is computed for `delta` divided by the mean number
+    of rounds. Zero-concentrated rounds may also have a truncated negative binomial number of rounds: `curves.selected` (theory
     2.5, hidden number of rounds; Papernot & Steinke, ICLR 2022, Theorem 2).
 
     Parameters
     ----------
-    delta : of the whole, for rounds that are curves.
+    name : the name of the charge.
+    one_round : the charge of one round.
+    rule : how rounds are repeated; by default until one is accepted.
+    delta : the delta of the whole selection, for rounds that are curves.
 
     Raises
     ------
-    BudgetError : for a round that the rule gives no guarantee for.
+    BudgetError : for rounds for which the rule has no guarantee.
     """
     rule = rule or SelectionRule()
     law = rule.law
@@ -333,13 +350,15 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
 
 def _twice(name: str, one_round: Charge) -> Charge:
-    """Charge pure rounds without end twice their epsilon (theory 2.1, known threshold, pure)."""
+    """Return twice the epsilon of a round as the charge of pure rounds without a stop coin (theory 2.1, known threshold,
+    pure).
+    """
     because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
     return Charge(name=name, epsilon=2 * one_round.epsilon, because=because, rule=SELECTION, parts=(one_round,))
 
 
 def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
-    """Charge pure rounds the price of the law of their number (theory 2b.1, price)."""
+    """Return the price of the law of the number of rounds as the charge of pure rounds (theory 2b.1, price)."""
     price = law.price(one_round.epsilon)
     paid = f"with rounds of {decimal_text(one_round.epsilon)} that costs {decimal_text(price)}"
     because = f"{law.words}; {paid} (theory 2b.1, price)"
@@ -347,7 +366,9 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
 
 
 def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta: Fraction) -> Charge:
-    """Charge the price of the law at the epsilon of a round, and the mean number of rounds times its delta."""
+    """Return the charge of approximate rounds: the price of the law at the epsilon of a round, and the mean number of rounds
+    times its delta.
+    """
     if one_round.renyi is None:
         epsilon, share, whole = one_round.epsilon, one_round.delta, tidy_up(law.exact_mean * one_round.delta)
     else:
@@ -366,7 +387,7 @@ def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta:
 
 
 def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
-    """Charge zero-concentrated rounds as a Renyi curve (theory 2.5, hidden number of rounds)."""
+    """Return the charge of zero-concentrated rounds as a Renyi curve (theory 2.5, hidden number of rounds)."""
     if one_round.renyi is None:
         raise BudgetError(
             "Private selection with this law of the number of rounds is for pure and for zero-concentrated rounds; the round "
@@ -380,7 +401,7 @@ def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> C
 
 
 def tidy_up(delta: Fraction) -> Fraction:
-    """Round a delta up to six significant digits, so that a ledger can add it exactly."""
+    """Return a delta rounded up to about six significant digits, so that a ledger can add it exactly."""
     if delta == 0:
         return delta
     step = Fraction(10) ** (len(str(int(delta))) - 1 if delta >= 1 else -len(str(int(1 / delta)))) / 10**6

@@ -1,7 +1,8 @@
-"""Pieces of a register for releases of several years: what a record has paid when each release reads one of them.
+"""Account for releases that each read one piece of a register, and for the random pieces of rows within one release.
 
-Every record has a public record number, and a secret key decides for ever which piece a number belongs to. A release reads one
-piece, or all rows. So a record whose number stays pays for the releases that read its piece, and for those that read all rows.
+Every record has a public record number, and a secret key assigns each number permanently to a piece. A release reads one piece,
+or all rows. So a record with an unchanged number is affected only by the releases that read its piece, and by those that read
+all rows.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, NUMBER_OF_ROWS, Charge
 
 MOST_PIECES = 1000
-"""A release from a thousandth of a register already says little about it."""
+"""Largest number of pieces; a thousandth of a register already describes it poorly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SplitRule:
-    """Which piece of a register a release reads.
+    """The piece of a register that a release reads.
 
     Attributes
     ----------
     by : the column of the file with the public record number, which is not released.
-    piece : 1 to `of`.
-    of : into how many pieces the register is split.
+    piece : the number of the piece, from 1 to `of`.
+    of : the number of pieces of the register.
     """
 
     by: str
@@ -36,13 +37,13 @@ class SplitRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The facts a ledger records about a split: all of them are digests or public.
+    """The facts that a ledger records about a split of a register; all are digests or public.
 
     Attributes
     ----------
-    pieces : how many there are.
-    key : sha256 of the secret key, in 64 hexadecimal digits.
-    register : keyed digest of the set of record numbers, so that a renumbered register is found.
+    pieces : the number of pieces.
+    key : SHA-256 digest of the secret key, in 64 hexadecimal digits.
+    register : keyed digest of the set of record numbers, which detects a renumbered register.
     """
 
     pieces: int
@@ -52,12 +53,12 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """Epsilon, or delta, of the releases of one dataset.
+    """The epsilon (or delta) spent by all releases of one dataset.
 
     Attributes
     ----------
-    of_all : what releases of all rows cost together.
-    of_pieces : by piece, what its releases cost together; a piece that none read is not in it.
+    of_all : the sum over releases of all rows.
+    of_pieces : by piece, the sum over its releases; without the pieces that no release read.
     """
 
     of_all: Fraction
@@ -65,7 +66,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Add up charges by their pieces, None for all rows."""
+        """Add up charges by piece; the piece None means all rows."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -76,22 +77,25 @@ class Spent:
 
     @property
     def most(self) -> Fraction:
-        """Return the most that a record with an unchanged number has paid (theory 11.12, pieces for ever)."""
+        """Return the largest loss of a record with an unchanged number (theory 11.12, pieces for ever)."""
         return self.of_all + max(self.of_pieces.values(), default=Fraction(0))
 
     @property
     def most_renumbered(self) -> Fraction:
-        """Return the loss if a record may be replaced by one of another number, so that two pieces may change."""
+        """Return the largest loss where a record may be replaced by a record with another number, so that two pieces may
+        change.
+        """
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """Return the most that a record of the next release has paid: a record of its piece, or of any piece where it reads all
-        rows.
+        """Return the largest loss so far of a record that the next release reads: in this piece, or in any piece where it reads
+        all rows.
         """
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 
 
-# Two random pieces of the rows of a release: one that the generator is fitted to, and one that the criteria ask.
+# The rows of a release may be divided at random into two pieces: the generator is fitted to one, the criteria evaluate the
+# other.
 
 Piece = Literal["fit", "score"]
 PIECES: tuple[Piece, Piece] = ("fit", "score")
@@ -99,22 +103,22 @@ PIECES: tuple[Piece, Piece] = ("fit", "score")
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionRule:
-    """How the rows that a release works with are divided, at random and without a look at their values.
+    """How the rows of a release are divided at random, independently of their values.
 
     Attributes
     ----------
-    fit : the share of the rows that the generator is fitted to, above 0 and below 1; criteria ask the rest.
+    fit : the share of the rows to which the generator is fitted, above 0 and below 1; the criteria use the other rows.
     """
 
     fit: Fraction
 
     @property
     def score(self) -> Fraction:
-        """The share of the rows that the criteria ask."""
+        """Return the share of the rows that the criteria use."""
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Return rows of the two pieces, at least 1 each: a function of the public number of rows alone.
+        """Return the numbers of rows of the two pieces, at least 1 each; they depend on the public number of rows alone.
 
         Raises
         ------
@@ -127,12 +131,14 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Return the piece that a charge may read; None for that of the number of rows, paid before the rows are divided."""
+    """Return the piece that a charge reads; None for the charge of the number of rows, which is paid before the rows are
+    divided.
+    """
     if charge.name == NUMBER_OF_ROWS:
         return None
     return "fit" if charge.name == GENERATION else "score"
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges that read this piece."""
+    """Return the charges that read this piece; None means the charges before the rows are divided."""
     return tuple(charge for charge in charges if piece_of(charge) == piece)
