@@ -419,7 +419,7 @@ def test_the_ledger_of_another_dataset_or_format_is_refused(coins: Ledger) -> No
     assert load_ledger(coins.path, dataset="coins").statement().epsilon_limit == 10
     with edited(coins.path) as database:
         database.execute(f"PRAGMA user_version = {FORMAT + 1}")
-    with pytest.raises(LedgerError, match="Use the version of synthrelease that wrote it; or open a new ledger"):
+    with pytest.raises(LedgerError, match="Use the version of synthrelease that wrote it, or open a new ledger"):
         coins.reserve(cost(1), "one more")
 
 
@@ -647,7 +647,7 @@ def test_a_domain_is_a_digest(coins: Ledger, domain: str) -> None:
 def test_a_ledger_of_another_format_is_refused_unread(coins: Ledger, version: int) -> None:
     with edited(coins.path) as database:
         database.execute(f"PRAGMA user_version = {version}")
-    advice = "Use the version of synthrelease that wrote it; or open a new ledger whose limit is what this one has left"
+    advice = "Use the version of synthrelease that wrote it, or open a new ledger with the remaining budget as its limit"
     with pytest.raises(LedgerError, match=f"expected a ledger of format 1 or 3; found format {version}.*{advice}"):
         load_ledger(coins.path)
 

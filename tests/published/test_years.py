@@ -142,7 +142,7 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="name it .--ledger FILE"):
         check_before_spending(load_spec(config), replace(request, ledger=None))
     open_ledger(ledger, "Coins", 57)
-    with pytest.raises(BudgetError, match="to note a plan over years"):
+    with pytest.raises(BudgetError, match="expected a plan over years in"):
         check_before_spending(load_spec(config), request)
     run = CliRunner()
     noted = run.invoke(app, ["ledger", "years", str(ledger), "--config", str(config)])
@@ -151,7 +151,7 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
     published = publish(request)
     assert published is not None
     assert load_ledger(ledger).statement().entries[-1].notes.year == 2021
-    with pytest.raises(BudgetError, match="has a release of 2021 already"):
+    with pytest.raises(BudgetError, match="already has a release of 2021"):
         publish(replace(request, out=tmp_path / "again"))
     shown = re.sub(r"\s+", " ", run.invoke(app, ["ledger", "show", str(ledger)]).output)
     assert "Years left: 2022 (epsilon 18), 2023 (epsilon 20). Second releases of a year left: 1" in shown
