@@ -1,4 +1,4 @@
-"""Generator families by the name used in the configuration file. To add one: one file, one line here."""
+"""List the families of generators by their names in the configuration file. A new family needs one file, and one line here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Measure the tables that a model gets most wrong, chosen privately: zero-concentrated or pure.
+"""Generate data adaptively: repeatedly choose, privately, the table with the largest model error, and measure it with noise.
 
-`learn` is the whole story of a fit; the families and their settings come after it.
+`learn` contains all steps of a fit, in order. The families with their settings follow after it.
 """
 
 from __future__ import annotations
@@ -38,50 +38,54 @@ from synthrelease.settings.base import Mistake, ReleasedPrior
 if TYPE_CHECKING:
     from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
 
-# Columns are measured before the rounds, and after them. Before, nothing is known. After, the model knows which bins are rare,
-# and the relative error of these is what a table of single columns is worst at: the last look goes where it is largest.
+# Columns are measured before the rounds and after them. After the rounds the model shows which bins are rare. Their relative
+# error is the largest error of single columns, so the last measurement goes to the columns where it is largest.
 
 _WEIGHTS = 10**6
-"""Shares of the columns are rounded to this part of the largest."""
+"""Shares of the columns are rounded to multiples of the largest share divided by this number."""
 
 _SLICES = 24
-"""The last look is shared out in so many equal parts."""
+"""Number of equal parts into which the budget of the last measurement is divided."""
 
 _PRECISION, _FINEST = 0.2, 0.05
-"""A fit ends within this share of the noise deviations, or of a record, in the root mean square over four (`solve`)."""
+"""Tolerances of a fit: a share of the noise deviation of a cell, and a number of records (`ProportionalFit.solve`)."""
 
 _SWEEPS, _LAST_SWEEPS = 20, 100
-"""Of a fit after a round, which starts from the one before, and of the last."""
+"""Largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit."""
 
 _MOST = 4
-"""Times the part of a table of usual size, at most; and at least its inverse."""
+"""A table gets at most this multiple of the usual part of the budget, and at least the inverse of this multiple."""
 
 _LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
-"""Where the noise of a cell would be a larger share of the rows than the first of these, there are fewer rounds, each with the
-second of these as the share of its choice, and groups need the third of these times the noise: with 84 rounds at epsilon 1 on
-14,000 households and their members, choices fell to tables by chance (docs/appendix/benchmarks.md, linked tables)."""
+"""Limits for strong noise. Where the noise of a cell would exceed the first number as a share of the rows, there are fewer
+rounds. The second number is then the share of a round's budget for its choice, and the third is the smallest size of a group in
+units of the noise. Without these limits, with 84 rounds at epsilon 1 on 14,000 households and their members, tables were chosen
+at random (docs/appendix/benchmarks.md, linked tables).
+"""
 
 _GROUP = 5.0
-"""Times the noise of a table of usual size that a group of bins has rows, at least."""
+"""Smallest number of rows of a group of bins, in units of the noise of a table of usual size."""
 
 _STEPS = 64
-"""Parts are these fractions of the usual one, so that what is left of the budget stays a short fraction."""
+"""Parts of the budget are multiples of the usual part divided by this number, so that the remaining budget is a short
+fraction.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
-    """The division of the budget: public, and fixed before any private count is read.
+    """The public division of the budget, which is fixed before any private count is read.
 
     Attributes
     ----------
-    tables : the tables of two and more columns that may be chosen, with their weights; of weight 0 are those that the model
-        keeps together unmeasured.
-    first, last : shares of the budget for the columns, before the rounds and after them.
-    choice : share of a round's part for its choice.
-    rounds : a round gets one part of so many, or more or less by the cells of its table.
-    growth : how the part of a table grows with its possible cells: as this power of them; 0 for equal parts.
-    cells : of the largest clique, at most; rules and tables of weight 0 may make larger ones.
-    weight : how many records the prior is worth.
+    tables : the tables of two or more columns that may be chosen, with their weights. A table of weight 0 is not measured, but
+        the model keeps its columns in one clique.
+    first, last : shares of the budget for single columns, before and after the rounds.
+    choice : share of a round's budget for its private choice.
+    rounds : the planned number of rounds; a round gets more or less than an equal part, depending on the cells of its table.
+    growth : exponent with which the part of a table grows with its number of possible cells; 0 for equal parts.
+    cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
+    weight : the number of records for which the prior counts.
     """
 
     tables: Mapping[Columns, int]
@@ -96,13 +100,14 @@ class RoundsPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """All measurements, and the model over groups of bins that fits them.
+    """The result of an adaptive fit: the measured columns, and the fitted model over groups of bins.
 
     Attributes
     ----------
     maps : per column, (n_bins,) the group of every bin.
     columns : per column, (n_bins,) noisy counts.
-    layout : of the groups, with the columns of what rules count behind them.
+    layout : the layout of the groups, followed by the columns of running counts (`counters`).
+    fit : the fitted model.
     """
 
     maps: tuple[np.ndarray, ...]
@@ -112,16 +117,17 @@ class Learned:
 
 
 def learn(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
-    """Spend the budget of a private table with n rows over a layout: the whole of an adaptive fit, from above to below.
+    """Spend the budget of a private table with n rows on measurements, and fit the model to these measurements.
 
-    After McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by the improvement to expect, its l1 error less
-    what the noise would add; no clique grows above a limit. Other than there: columns are measured first and their bins grouped
-    by what the noise allows (`bin_groups`), tables with more cells get larger parts of the budget, neighbours replace one
-    record from the start, choices and noise are exact, rules are exact zeros, and the model may start from a public table.
+    The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by its expected improvement, which
+    is its l1 error minus the noise that a measurement would add, and no clique grows above a limit. It differs from AIM as
+    follows: columns are measured first and their bins are grouped as the noise allows (`bin_groups`); tables with more cells
+    get larger parts of the budget; neighbours replace one record; choices and noise are exact; rules are exact zeros; and the
+    model may start from a public table.
 
-    The private table is met in `private` alone. All else is post-processing of its answers.
+    Only `private` accesses the private table. Everything else is post-processing of its answers.
     """
-    # Compile: how the budget is shared out, and which columns a rule or a table of weight 0 ties together. All of it is public.
+    # Plan: divide the budget, and find the columns that a rule or a table of weight 0 ties together. All of this is public.
     total = private.left
     plan, rows = _rounds_within_noise(private, n, plan, len(layout.sizes))
     first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
@@ -129,7 +135,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     counters = Counters.of(background.plausibility, plan.cells, unmeasured)
     masks = [*split_masks(background.plausibility.masks), *counters.masks]
 
-    # Measure every column, and put bins together that are too small for the noise of the tables to come.
+    # Measure every column, and group bins that are too small for the noise of later tables.
     parts = [share * first for share in column_shares(layout.sizes)]
     columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
     variances = [private.variance(part) for part in parts]
@@ -149,7 +155,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     grouped = Layout(columns=layout.columns, sizes=tuple(int(into.max()) + 1 for into in maps))
     private.merge(grouped, maps)
 
-    # The model so far: the columns, on groups of their bins, and what rules count behind them.
+    # Start the model: the columns on groups of their bins, followed by the columns of running counts.
     wide_maps = [*maps, *(np.arange(step.size) for step in counters.steps)]
     wide = Layout(columns=counters.wide.columns, sizes=(*grouped.sizes, *(step.size for step in counters.steps)))
     rules = grouped_rules(masks, wide_maps, wide)
@@ -157,9 +163,9 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     targets = [_on_groups(*each) for each in zip(range(len(columns)), columns, variances, maps, strict=True)]
     model = _GrowingModel(plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=wide.sizes)
 
-    # Select and measure, until all but the last look is spent. The part of a round never shrinks, and a rest below it is paid
-    # at once to the table that is chosen: every answer costs at least a fixed share of the budget. So there are finitely many,
-    # and their noise is bounded (theory 12.11, adaptive generators).
+    # Select and measure tables, until only the budget of the last measurement is left. The part of a round never shrinks, and a
+    # remainder below it is spent at once on the chosen table. So every answer costs at least a fixed share of the budget, there
+    # are finitely many answers, and their noise is bounded (theory 12.11, adaptive generators).
     part = (private.left - last) / plan.rounds
     fit = model.fit(_SWEEPS)
     while (left := private.left - last) > 0:
@@ -179,7 +185,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
                 part = max(part, min(2 * part, private.left - last))
     fit = model.fit(_SWEEPS if private.left else _LAST_SWEEPS)
 
-    # Measure the columns again, where the model says that bins are rare, and estimate all of it once more.
+    # Measure the columns again where the model has rare bins, and fit the model once more.
     if private.left:
         group_counts = [n * fit.margin(column) for column in range(len(columns))]
         again = look_again(private, columns, variances, expected_bins(group_counts, maps, columns))
@@ -190,18 +196,19 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
 
 
 def column_shares(sizes: Sequence[int]) -> list[Fraction]:
-    """Return shares of the budget for the columns, in proportion to the root of the size.
+    """Return the shares of the budget for the columns, in proportion to the square root of their numbers of bins.
 
-    At size^(2/3) the errors of all cells would add up to the least, with equal shares the rare bins of short columns would be
-    best; between the two was best for all criteria of the births.
+    Shares in proportion to size^(2/3) would minimise the sum of the errors of all cells, and equal shares would be best for
+    rare bins of columns with few bins. The square root lies between the two, and was best for all criteria of the births data.
     """
     weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """Return the plan with as many rounds as the noise allows, and the smallest number of rows that a group of bins may have,
-    in units of the noise of a table of usual size. All of it is public.
+    """Return the plan with as many rounds as the noise allows, and the smallest number of rows of a group of bins.
+
+    The number of rows is in units of the noise of a table of usual size. Both results are public.
     """
     spent = private.left * (1 - plan.first - plan.last)
 
@@ -218,7 +225,8 @@ def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, colum
 def expected_bins(
     groups: Sequence[np.ndarray], maps: Sequence[np.ndarray], columns: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """Return (n_bins,) counts for each column: the model's for bins that are a group of their own, else the noisy ones.
+    """Return the (n_bins,) expected counts of each column: the model's count for a bin that is its own group, otherwise the
+    noisy count.
 
     Parameters
     ----------
@@ -235,13 +243,13 @@ def expected_bins(
 def look_again(
     private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, float]]:
-    """Spend the remaining budget on the bins of columns; return their counts, averaged with the earlier ones, and the noise
-    variance.
+    """Spend the remaining budget on the bins of columns; return per column the counts, averaged with earlier counts, and their
+    noise variance.
 
     Parameters
     ----------
-    columns, variances : noisy counts from before, with the noise variance of every bin.
-    expected : counts to expect.
+    columns, variances : earlier noisy counts per column, with the noise variance of each bin.
+    expected : expected counts per column.
     """
     budget = private.left
     shares = last_shares(expected, variances, lambda share: private.variance(share * budget))
@@ -259,11 +267,11 @@ def look_again(
 def last_shares(
     expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
 ) -> list[Fraction]:
-    """Return the shares of the last measurement, some of them 0, that make the largest relative error of a bin as small as
-    possible.
+    """Return the shares of the last measurement, some of which may be 0, that minimise the largest relative error of a bin.
 
-    Part by part goes to the column whose rarest bin has the largest noise deviation relative to its count. Counts below two
-    deviations of what the whole look could measure count as those: of a bin that is empty no relative error can be small.
+    Each of 24 equal parts goes to the column whose rarest bin has the largest noise deviation relative to its count. Counts
+    below two noise deviations of the whole budget are replaced by two such deviations, because the relative error of an empty
+    bin cannot be small.
     """
     least = 2 * math.sqrt(variance_of(Fraction(1)))
     rarest = [float(np.maximum(counts, least).min()) for counts in expected]
@@ -286,7 +294,7 @@ def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarra
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A table that competes, the part of the budget for its measurement, and the columns it must share a clique with."""
+    """A table that may be measured next, the part of the budget for it, and the column sets that must then share cliques."""
 
     table: CompetingTable
     part: Fraction
@@ -294,7 +302,7 @@ class _Candidate:
 
 
 class _GrowingModel:
-    """The tables that were measured so far, and the table of largest entropy that fits them."""
+    """The tables that were measured so far, and the maximum-entropy model that fits them."""
 
     def __init__(
         self, *, plan: RoundsPlan, n: int, rules: Plausibility, prior: Counts | None, targets: list[Target], sizes: Columns
@@ -308,13 +316,13 @@ class _GrowingModel:
         self._usual: float | None = None
 
     def add(self, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
-        """Take in a measured table, with the noise variance of its cells."""
+        """Add a measured table, with the noise variance of its cells."""
         columns, variances = chosen.table.columns, np.full(noisy.shape, variance)
         self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=variances))
         self._structure += [columns, *chosen.ties]
 
     def fit(self, sweeps: int) -> ProportionalFit:
-        """Fit all tables so far, from the parameters of the fit before on."""
+        """Fit the model to all tables so far, starting from the parameters of the previous fit."""
         tree = JunctionTree.of(self._sizes, self._structure)
         start = self._parameters
         if start is not None:
@@ -326,7 +334,9 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
-        """Return the tables that fit into the limit, with the model's expected counts. Only possible cells have noise."""
+        """Return the tables that respect the limit on cliques, with the model's expected counts. Only possible cells add noise
+        to the handicap.
+        """
         tables = list(self._tables(fit))
         cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
         if cells and self._usual is None:
@@ -341,17 +351,17 @@ class _GrowingModel:
         return candidates
 
     def _times(self, cells: int) -> Fraction:
-        """Return how many times the usual part a table of so many possible cells gets."""
+        """Return the multiple of the usual part of the budget for a table with this number of possible cells."""
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
-        """Yield the tables that may be measured now, the model's shares of their cells, and the columns each must share a
-        clique with.
+        """Yield the tables that may be measured now, the model's shares of their cells, and the column sets that must then
+        share cliques.
 
-        A pair with a column of one group says nothing that the other column does not. Left out, such columns also never grow a
-        clique, whose cells they do not add to, beyond the axes of an array. Tables of more than two columns compete as soon as
-        they lie inside a clique.
+        A pair with a column that has one group contains only the information of the other column. Excluding such columns also
+        prevents cliques with more columns than an array has axes, since such columns add no cells. Tables of more than two
+        columns may be measured once they lie inside a clique.
         """
         tree = fit.tree
         pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
@@ -367,17 +377,19 @@ class _GrowingModel:
 
 
 def _power_mean(values: Sequence[int], power: float) -> float:
-    """Return the number whose power is the mean of the powers of all values; 1 for the power 0."""
+    """Return the power mean of values with this exponent; 1 for the exponent 0."""
     return float(np.mean(np.array(values, dtype=float) ** power) ** (1 / power)) if power else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveModel:
-    """A network over groups of bins, and how groups are divided into bins again.
+    """A fitted network over groups of bins, with the noisy counts that divide groups into bins.
 
     Attributes
     ----------
-    layout : of the bins.
+    layout : the layout of the bins.
+    network : the network over groups.
+    learned : the measurements and the groups.
     """
 
     layout: Layout
@@ -385,7 +397,9 @@ class AdaptiveModel:
     learned: Learned
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by systematic rounding of the model's expected counts; inside groups by noisy counts of their bins."""
+        """Return n rows by systematic rounding of the model's expected counts; within groups in proportion to the noisy counts
+        of the bins.
+        """
         groups = self.network.sample(n, generator)
         if groups.layout == self.layout:
             return groups
@@ -428,16 +442,16 @@ class AdaptiveGenerator(Generator):
     draw: Literal["evenly"] | None = None
 
     first: ClassVar[Fraction]
-    """Share of the budget for the columns, before anything else."""
+    """Share of the budget for single columns, before the rounds."""
 
     last: ClassVar[Fraction]
-    """Share of the budget for the columns after the rounds, where rare bins need it."""
+    """Share of the budget for single columns after the rounds, which goes to columns with rare bins."""
 
     rounds_per_column: ClassVar[int]
-    """A round gets one part of so many for each column, or more or less by the cells of its table."""
+    """Planned number of rounds for each column."""
 
     growth: ClassVar[float]
-    """The part of a table grows as this power of its possible cells."""
+    """Exponent with which the part of a table grows with its number of possible cells."""
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -448,7 +462,7 @@ class AdaptiveGenerator(Generator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def weights(self, layout: Layout) -> dict[Columns, int]:
-        """Return every table of at least two columns with its weight as a whole number; 0 for tables that are not measured."""
+        """Return the weight of every table of at least two columns as a whole number; 0 for tables that are not measured."""
         weights: dict[Columns, Fraction] = {}
         for term in self.terms:
             for columns, weight in term.weighted(layout):
@@ -470,12 +484,16 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the tables that may be measured: all, or the named ones. A public table may associate any two columns."""
+        """Return the associations that a fit may measure: those of all tables with a prior or a term "all N-way", otherwise of
+        the named tables.
+
+        A prior may associate any two columns.
+        """
         every = self.prior is not None or any(term.ways > 1 for term in self.terms)
         return super().ties(layout) if every else Ties(chosen=tuple(self.weights(layout)))
 
     def plan(self, layout: Layout) -> RoundsPlan:
-        """Return how a budget is spent. Public."""
+        """Return how the budget is divided, which is public."""
         return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,
@@ -505,13 +523,15 @@ class AdaptiveGenerator(Generator):
         return float(self.clique_cells * len(layout.sizes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate: rounds grow with the columns, and so do a round's cliques (measured:
-        docs/appendix/benchmarks.md)."""
+        """Return the estimated seconds of a fit: the number of rounds, and of cliques in a round, grow with the columns
+        (measured: docs/appendix/benchmarks.md).
+        """
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the larger of two peaks, sampling or the cliques: every round may add one, with a few copies of each, and the
-        tables that compete."""
+        """Return the estimated peak number of cells: of sampling, or of the cliques with their copies and the competing tables,
+        whichever is larger.
+        """
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)
         return max(6 * min(layout.n_cells, BayesianNetwork.frontier_limit), cliques + competing)
@@ -538,7 +558,7 @@ class Adaptive(AdaptiveGenerator):
     first: ClassVar[Fraction] = Fraction(1, 4)
     last: ClassVar[Fraction] = Fraction(3, 20)
     rounds_per_column: ClassVar[int] = 3
-    growth: ClassVar[float] = 2 / 3  # the l1 errors of tables with cells k and noise variance 1 / part add up to the least
+    growth: ClassVar[float] = 2 / 3  # minimises the sum of l1 errors of tables with k cells and noise variance 1 / part
 
     def charge(self, epsilon: Fraction) -> Charge:
         return zero_concentrated(GENERATION, epsilon, "adaptive choice and measurement of tables (Feldman & Zrnic 2021)")
@@ -579,7 +599,7 @@ class AdaptivePure(AdaptiveGenerator):
     first: ClassVar[Fraction] = Fraction(3, 10)
     last: ClassVar[Fraction] = Fraction(0)
     rounds_per_column: ClassVar[int] = 1
-    growth: ClassVar[float] = 0.0  # with one round for a column, unequal parts leave too few
+    growth: ClassVar[float] = 0.0  # with one round per column, unequal parts leave too few rounds
 
     def charge(self, epsilon: Fraction) -> Charge:
         return pure_charge(

@@ -1,11 +1,11 @@
-"""The private half of adaptive generators, and of frequencies: choices among tables, and noisy tables, within one budget.
+"""Choose tables privately and measure them with noise, within one budget: the private half of adaptive generators and networks.
 
-Private: the counts of the table, its exact sub-tables and their distances from what a model expects. Out: noisy tables and
-chosen ones, public. All that a generator learns goes through `PrivateTables`, a door of its own that `Door.spend` opens. What
-is asked next, and at which part of the budget, may depend on all answers so far; when nothing is left, nothing is answered.
+Private: the counts of the table, its exact sub-tables and their distances from a model's expected counts. Out: noisy tables and
+the indices of chosen tables, public. A generator learns everything through `PrivateTables`, which `Door.spend` opens. The next
+question, and its part of the budget, may depend on all answers so far; when the budget is spent, no question is answered.
 
-Guarantee: the budget (rho, as zero-concentrated or as mu^2 / 2, or epsilon) for the whole conversation; neighbours replace one
-record, which moves at most two counts of a table, each by 1 (`TABLE_CHANGE`), and a score by two weights.
+Guarantee: the budget (rho, as zero-concentrated or as mu^2 / 2, or epsilon) for all answers together; neighbours replace one
+record, which changes at most two counts of a table, each by 1 (`TABLE_CHANGE`), and a score by at most two weights.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from synthrelease.privacy.curves import choice_epsilon, root_down
 from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
 MOST_SCORE = 10**6
-"""No score of a sum is further from 0: sums of as many rows as a release may have stay far below 2^63."""
+"""Largest absolute score of a cell in a sum: sums over as many rows as a release may have stay far below 2^63."""
 
 
 def score_of(table: CompetingTable, exact: np.ndarray) -> int:
-    """Return weight * (l1 distance of the exact counts from the expected ones - handicap)."""
+    """Return weight * (l1 distance between exact and expected counts - handicap)."""
     return table.weight * (int(np.abs(exact - table.expected).sum()) - table.handicap)
 
 
 class Budgeted:
-    """A wrapper of private counts: each answer uses a part of the budget, and no answer is given when it is spent.
+    """Base class of wrappers of private counts: each answer takes a part of the budget, and no answer is given beyond the
+    budget.
 
     Attributes
     ----------
-    left : the budget that no answer has taken yet.
+    left : the budget that is not yet spent.
     """
 
     def __init__(self, budget: Fraction, entropy: SystemEntropy):
@@ -54,15 +55,16 @@ class Budgeted:
 
 
 class PrivateTables(Budgeted):
-    """The sub-tables of a private table, protected by a budget. A failure inside is opaque, as in `Door.spend`.
+    """The sub-tables of a private table, which give noisy answers within a budget. A failure inside shows no details, as in
+    `Door.spend`.
 
     Privacy
     -------
-    Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`) or
-    sqrt(2 rho)-Gaussian (`ExactlyGaussian`), with epsilon it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps
-    its own guarantee for any question that depends on the answers before it, and the parts never add up to more than the
-    budget, which is fixed (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget
-    that answers share out).
+    Neighbours replace one record. With `budget` rho all answers together are rho-zero-concentrated (`Gaussian`) or sqrt(2
+    rho)-Gaussian (`ExactlyGaussian`); with `budget` epsilon they are epsilon-DP (`Laplace`). This holds for any questions: each
+    answer has its own guarantee for any question that depends on earlier answers, and the parts never add up to more than the
+    fixed budget (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget that
+    answers share out).
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
@@ -72,32 +74,35 @@ class PrivateTables(Budgeted):
         self._held = dict[Columns, np.ndarray]()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
-        """Ask everything of coarser bins from here on, which answers may have decided: neighbours stay neighbours."""
+        """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers: neighbours
+        remain neighbours.
+        """
         self._counts = opaque(lambda: self._counts.merge(layout, maps))
         self._exact, self._held = opaque(lambda: lattice(self._counts)), {}
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-        """Return int64 counts of the sub-table of `columns`, with noise in every cell, for this part of the budget."""
+        """Return the noisy int64 counts of the sub-table of `columns`, for this part of the budget."""
         self._take(part)
         exact = opaque(lambda: self._exact_of(columns))
         return opaque(lambda: self._noisy(exact.ravel(), part).reshape(exact.shape))
 
     def bins(self, column: int, part: Fraction) -> np.ndarray:
-        """Return int64 counts of the bins of a column as they were before any merging, with noise in every one."""
+        """Return the noisy int64 counts of the original bins of a column, before any merging, for this part of the budget."""
         self._take(part)
         return opaque(lambda: self._noisy(self._bins.get((column,)), part))
 
     def total(self, columns: Columns, scores: np.ndarray, part: Fraction) -> int:
-        """Return the sum over all rows of a public whole score of these columns, with noise, for this part of the budget.
+        """Return the noisy sum over all rows of public integer scores by the cells of these columns, for this part of the
+        budget.
 
-        Sensitivity: a replaced record takes one score away and adds another, so the sum moves by at most the highest minus the
-        lowest of them (theory 12.12, scored sums).
+        Sensitivity: replacing a record subtracts one score and adds another, so the sum changes by at most the highest score
+        minus the lowest (theory 12.12, scored sums).
         """
         sizes = tuple(self._counts.layout.sizes[column] for column in columns)
         whole = np.array(scores)
         if whole.shape != sizes or not whole.size or whole.dtype.kind not in "iu":
             raise ValueError("expected whole scores, one for each cell of the table")
-        low, high = int(whole.min()), int(whole.max())  # of Python, without an end: the distance of integers of numpy can wrap
+        low, high = int(whole.min()), int(whole.max())  # Python integers: a difference of numpy integers could overflow
         if low < -MOST_SCORE or high > MOST_SCORE:
             raise ValueError(f"expected scores from -{MOST_SCORE:,} to {MOST_SCORE:,}")
         self._take(part)
@@ -106,10 +111,11 @@ class PrivateTables(Budgeted):
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
-        """Return the index of a table with a large weight * (l1 distance from the expected counts - handicap).
+        """Choose, privately, the index of a table with a high score: weight * (l1 distance from the expected counts -
+        handicap).
 
-        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights (theory 12.9,
-        tables and their distances). All are integers.
+        Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most 2 weights
+        (theory 12.9, tables and their distances). All numbers are integers.
         """
         self._take(part)
         opaque(lambda: self._hold([table.columns for table in competing]))
@@ -119,10 +125,10 @@ class PrivateTables(Budgeted):
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
     def _hold(self, competing: Sequence[Columns]) -> None:
-        """Count the tables that compete once for all rounds, so that a round takes no time that grows with the rows.
+        """Count the competing tables once for all rounds, so that the time of a round does not grow with the rows.
 
-        A pair is summed up from the table of all columns that are counted together with its own. A table without room is
-        counted in every round.
+        A pair is summed from a stored table of column groups that contain it. A table that exceeds the memory limit is counted
+        in every round.
         """
         sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
         groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
@@ -142,42 +148,47 @@ class PrivateTables(Budgeted):
 
     @staticmethod
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
-        """Return (k,) int64 counts with noise, for a part of a budget. A replaced record moves at most `sensitivity` of
-        them, each by 1: that is their l1 distance, and their squared l2 distance.
+        """Return (k,) int64 values with noise, for a part of a budget.
+
+        `sensitivity` bounds the l1 distance of the vectors of neighbours, or their squared l2 distance for Gaussian noise. For
+        counts that change by 1 each, the two are equal.
         """
         raise NotImplementedError
 
     @classmethod
     def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
-        """Return the index of a high score, for a part of a budget; a replaced record moves each score by at most
-        `sensitivity`.
+        """Choose, privately, the index of a high score, for a part of a budget; replacing a record changes each score by at
+        most `sensitivity`.
         """
         epsilon = cls.epsilon_of_choice(part)
         return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon of a choice that costs this part of a budget: an epsilon itself, unless the class
-        says otherwise."""
+        """Return the epsilon of a private choice that costs this part of a budget; the part itself, where parts are
+        epsilons.
+        """
         return part
 
     @classmethod
     def variance(cls, part: Fraction) -> float:
-        """Return the noise variance of every count of a table measured at this part of the budget, or a little more."""
+        """Return the noise variance of every count of a table that is measured at this part of the budget, or a close upper
+        bound.
+        """
         return cls.squares * cls.law.of_table(part).scale ** 2
 
     selector: ClassVar[str] = "exponential"
     power: ClassVar[int]
-    """In which power the change of one number is its sensitivity: 1 for l1, 2 for squared l2."""
+    """The exponent of a number's change in its sensitivity: 1 for l1, 2 for squared l2."""
     law: ClassVar[type[CountNoise]]
     squares: ClassVar[float] = 1.0
-    """Variance of the noise, in squares of its scale."""
+    """Variance of the noise, divided by the square of its scale."""
     mean_error: ClassVar[float]
-    """Mean absolute noise of a count, in its standard deviations."""
+    """Mean absolute noise of a count, in units of its standard deviation."""
 
 
 class Gaussian(PrivateTables):
-    """Rounded Gaussian noise and the exponential mechanism; parts are rhos."""
+    """Private tables with rounded Gaussian noise and the exponential mechanism; parts of the budget are rhos."""
 
     law = RoundedGaussian
     power = 2
@@ -185,33 +196,39 @@ class Gaussian(PrivateTables):
 
     @staticmethod
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
-        """Return rounded Gaussian noise on counts: of a table squared l2 sensitivity 2, not the 4 of two steps of adding and
-        removing: they are in different cells."""
+        """Return the values with rounded Gaussian noise.
+
+        A table has squared l2 sensitivity 2, and not the 4 of a removed and an added record, because the two changes are in
+        different cells.
+        """
         return rounded_gaussian(values, squared_sensitivity=sensitivity, rho=part, entropy=entropy)
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return epsilon with epsilon^2 / 8 = part, rounded down: the mechanism has bounded range (Cesar & Rogers 2021, Lemma
-        4)."""
+        """Return the epsilon of a choice: epsilon^2 / 8 = part, rounded down, because the mechanism has bounded range (Cesar &
+        Rogers 2021, Lemma 4).
+        """
         return root_down(8 * part)
 
 
 class ExactlyGaussian(Gaussian):
-    """The same wrapper for a Gaussian budget: with rho the conversation is sqrt(2 rho)-Gaussian, and choices cost more of it.
+    """Private tables with a Gaussian guarantee: with budget rho all answers together are sqrt(2 rho)-Gaussian, and choices cost
+    more.
 
-    Squares of mu add up where parts are chosen by the answers before them (theory 9.16, a Gaussian budget that answers share
+    Squares of mu add up where each part is chosen by the answers before it (theory 9.16, a Gaussian budget that answers share
     out).
     """
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return an exponential mechanism whose Gaussian price is the part, rounded down (theory 9.15, Gaussian price of a
-        choice)."""
+        """Return the epsilon of an exponential mechanism whose Gaussian cost is the part, rounded down (theory 9.15, Gaussian
+        price of a choice).
+        """
         return choice_epsilon(part)
 
 
 class Laplace(PrivateTables):
-    """Discrete Laplace noise and permute-and-flip; parts are epsilons."""
+    """Private tables with discrete Laplace noise and permute-and-flip; parts of the budget are epsilons."""
 
     selector: ClassVar[str] = "permute_and_flip"
     law = DiscreteLaplace
@@ -225,5 +242,5 @@ class Laplace(PrivateTables):
 
 
 def opened(counts: Counts, kind: type[Gaussian | Laplace], budget: Fraction, entropy: SystemEntropy) -> PrivateTables:
-    """Close private counts behind a budget: the charge covers every answer of these tables, and nothing else comes out."""
+    """Return private counts wrapped in `PrivateTables`: the charge covers all answers, and nothing else leaves the wrapper."""
     return kind(counts, budget, entropy)

@@ -1,10 +1,10 @@
-"""The private half of the networks: noisy frequencies of bins, and the gradient of a critic over the rows of the table.
+"""Measure noisy frequencies of bins and noisy gradients of a critic: the private half of the GAN families.
 
 Private: the counts of the table; the gradient of each of its rows, and their exact sum. Out: noisy sums of gradients, and noisy
-frequencies, public. `patectgan` takes its frequencies from here.
+frequencies, public. `patectgan` uses these frequencies, too.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for each gradient; neighbours replace
-one record. That moves two counts of a column by 1, and replaces one clipped gradient: 2 clip in l2 norm, and what rounding adds
+one record. That changes two counts of a column by 1, and replaces one clipped gradient: 2 clip in l2 norm, plus rounding
 (`noisy_gradient`). Adaptive composition (theory 12.5, clipped gradient).
 
 Unlike in Xie, Lin, Wang, Wang & Zhou (2018) and in DPCTGAN, every step takes the gradient over all rows, not over a random
@@ -28,12 +28,12 @@ from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
 
 class NoisyGradients(Budgeted):
-    """The rows of a private table, closed behind a budget rho: gradients of a critic over them come out with noise.
+    """The rows of a private table, which give noisy frequencies and noisy gradients of a critic within a budget rho.
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record, whatever is asked: every gradient costs its part (`noisy_gradient`),
-    and the parts never add up to more than the budget (theory 12.10, a budget that answers share out).
+    rho-zero-concentrated, neighbours replace one record, for any questions: every answer costs its part, and the parts never
+    add up to more than the budget (theory 12.10, a budget that answers share out).
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
@@ -41,28 +41,28 @@ class NoisyGradients(Budgeted):
         self._counts = counts
 
     def frequencies(self, part: Fraction) -> Frequencies:
-        """Return the frequencies of the bins of all columns, measured for this part of the budget."""
+        """Return the noisy frequencies of the bins of all columns, for this part of the budget."""
         self._take(part)
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 
     def gradient(self, critic: Network, clip: float, part: Fraction, row_weights: Wanted | None = None) -> Weights:
-        """Return a noisy gradient over all rows, each weighted as is wanted, for this part of the budget."""
+        """Return a noisy gradient over all rows, with optional weights of rows, for this part of the budget."""
         self._take(part)
         return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, row_weights))
 
 
 def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> NoisyGradients:
-    """Close private counts behind a budget: the charge covers every answer, and nothing else comes out."""
+    """Return private counts wrapped in `NoisyGradients`: the charge covers all answers, and nothing else leaves the wrapper."""
     return NoisyGradients(counts, budget, entropy)
 
 
 def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Frequencies:
-    """Count every column with noise; a bin gets at least one row.
+    """Measure the frequencies of the bins of every column with noise; each bin counts at least one row.
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record: each of d columns gets rho / d, and is a table of which two counts
-    move by 1 (`adaptive_mechanism.Gaussian`).
+    rho-zero-concentrated, neighbours replace one record: each of d columns gets rho / d, and is a table in which two counts
+    change by 1 (`adaptive_mechanism.Gaussian`).
     """
     tables_, part = Gaussian(counts, rho, entropy), rho / len(counts.layout.sizes)
     tables = [np.maximum(tables_.table((column,), part), 1) for column in range(len(counts.layout.sizes))]
@@ -72,20 +72,23 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
 def noisy_gradient(
     critic: Network, counts: Counts, clip: float, rho: Fraction, entropy: SystemEntropy, row_weights: Wanted | None = None
 ) -> Weights:
-    """Return the gradient of the critic's score, summed over all rows of a table, each weighted, then clipped, with noise.
+    """Return the noisy sum over all rows of the gradient of the critic's score; each gradient is weighted, then clipped.
 
     Parameters
     ----------
-    row_weights : how much a row's gradient counts, by its bin in one column; all alike when omitted. Public.
+    clip : largest l2 norm of the weighted gradient of a row.
+    rho : the budget of this sum.
+    row_weights : public weights of gradients, by the row's bin in one column; equal weights when omitted.
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record: the sum loses one clipped gradient and gains one, so it moves by at
-    most 2 clip in l2 norm. It is rounded to a public grid of step g, which moves each of its d coordinates by at most g / 2 in
-    both tables. So does the floating-point error of the sum: at most 2^-38 n clip, because at most 2^13 terms are added one
-    after the other (2^-40 of their sum, in any order) and the chunks, fewer than 2^9, at the end. The rounded sums differ by at
-    most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g steps in l2 norm, rounded up: the sensitivity that is paid for. That equal
-    rows have equal gradients in both tables, up to such errors, is the work of `clipped_sum_of_cells`.
+    rho-zero-concentrated, neighbours replace one record: the sum loses one clipped gradient and gains another, so it changes by
+    at most 2 clip in l2 norm. It is rounded to a public grid of step g, which moves each of its d coordinates by at most g / 2
+    in each of the two tables. The floating-point error of the sum moves each coordinate by at most 2^-38 n clip, because at
+    most 2^13 terms are added one after the other (2^-40 of their sum, in any order), and then fewer than 2^9 chunks. So the
+    rounded sums differ by at most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g steps in l2 norm, rounded up; this is the
+    sensitivity of the noise. `clipped_sum_of_cells` ensures that equal rows have equal gradients in both tables, up to such
+    errors.
     """
     step, exact = noise_grid(clip).step, np.zeros(sum(layer.size for layer in critic.weights))
     for start in range(0, len(counts), CHUNK):
@@ -104,19 +107,21 @@ def noisy_gradient(
 def clipped_sum_of_cells(
     critic: Network, places: np.ndarray, times: np.ndarray, clip: float, weights: np.ndarray | None = None
 ) -> Weights:
-    """Return the sum of clipped gradients as `Network.sum_of_rows` does, for rows that are cells of a table.
+    """Return the sum of clipped gradients, like `Network.sum_of_rows`, for rows that are given as cells with counts.
 
-    What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
-    an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier would
-    depend on the other rows of the table. What follows has no such edge: how a matrix product adds up the rows moves the result
-    by the error that `noisy_gradient` pays for.
+    The input of a hidden unit is added column by column, so it depends on the row alone. A matrix product would add in an order
+    that depends on the number of rows. Where the sum is 0 up to rounding, the slope of the rectifier would then depend on other
+    rows of the table. Later steps have no such discontinuity: the order of additions in a matrix product changes the result by
+    an error that the sensitivity in `noisy_gradient` covers.
 
     Parameters
     ----------
-    places : (cells, columns) where each cell's bins are among those of all columns.
-    weights : (cells,) what the gradient of a row of each cell is multiplied with before it is clipped, above 0.
+    places : (cells, columns) the index of each cell's bins among the bins of all columns.
+    times : (cells,) number of rows of each cell.
+    clip : largest l2 norm of a weighted gradient.
+    weights : (cells,) factors of the gradients before clipping, above 0; 1 when omitted.
     """
-    from scipy.sparse import csr_array  # here, because `plan` needs no scipy
+    from scipy.sparse import csr_array  # imported here, because `plan` needs no scipy
 
     (first, last), (n_cells, n_columns) = critic.weights, places.shape
     hidden = np.tile(first[-1], (n_cells, 1))
@@ -135,8 +140,8 @@ def clipped_sum_of_cells(
 
 
 def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
-    """Return the factors that clip gradients of these norms; a part in 10^12 is left for the rounding of the norm."""
-    return np.minimum(1.0, clip * (1 - 1e-12) / norms)  # the gradient by the last bias is 1, so no norm is 0
+    """Return the factors that clip gradients of these norms, reduced by 1e-12 to allow for the rounding of a norm."""
+    return np.minimum(1.0, clip * (1 - 1e-12) / norms)  # the derivative by the last bias is 1, so no norm is 0
 
 
 def places(counts: Counts, chunk: slice) -> np.ndarray:

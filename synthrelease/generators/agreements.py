@@ -1,8 +1,10 @@
-"""Agreements: all pairs of columns of two bins, measured at once in place of their tables (theory 12.17, agreements of pairs).
+"""Measure all pairs of two-bin columns together, by numbers of agreeing rows, instead of their tables (theory 12.17, agreements
+of pairs).
 
-For columns i and j of two bins, c_i rows are in the second bin of i, and in a_ij rows both columns have the bin of the same
-number. Both second bins together have (c_i + c_j + a_ij - n) / 2 rows, so c and a say what the tables of all pairs do. A record
-that changes in m of d columns moves m of the c and m (d - m) of the a, each by 1: of all tables together it moves more.
+For two columns i and j with two bins each, c_i rows are in the second bin of i, and in a_ij rows (the agreement) i and j have
+the bin with the same number. Then (c_i + c_j + a_ij - n) / 2 rows are in the second bin of both columns, so all c and a
+determine the tables of all pairs. A record that changes in m of d columns changes m of the c and m (d - m) of the a, each by 1;
+it would change the tables of all pairs by more.
 """
 
 from __future__ import annotations
@@ -23,31 +25,31 @@ from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 
 _VISIBLE = 2.0
-"""Deviations of its noise that a pair is away from independence, at least, where the model has no room for all pairs."""
+"""Smallest distance from independence, in noise deviations, of a pair that enters the model where not all pairs fit."""
 
 _ROOM = 2**16
-"""Cells of a clique into which such pairs are put, at most."""
+"""Largest number of cells of a clique into which such pairs are put."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgreeingPairs:
-    """The pairs whose agreements are measured, and how far a replaced record moves them. All of it is public.
+    """The public list of pairs of columns whose agreements are measured, with the cost of these measurements.
 
     Attributes
     ----------
-    pairs : increasing columns of two bins each, in their order.
+    pairs : the pairs in order; each has two increasing column indices, and each column has two bins.
     """
 
     pairs: tuple[Columns, ...]
 
     @cached_property
     def pairs_of_columns(self) -> Counter[int]:
-        """Return the number of pairs of each column that is in one."""
+        """Return for each column the number of pairs that contain it."""
         return Counter(chain.from_iterable(self.pairs))
 
     @property
     def columns(self) -> Columns:
-        """Return all columns of the pairs, whose second bins are counted."""
+        """Return all columns in the pairs; the rows in their second bins are counted."""
         return tuple(sorted(self.pairs_of_columns))
 
     @cached_property
@@ -59,18 +61,21 @@ class AgreeingPairs:
         return columns in self._tables
 
     def price(self, ratio: int) -> int:
-        """Return the most that a replaced record costs, where a count that moves costs `ratio` and an agreement costs 1.
+        """Return the largest cost of replacing a record, where a changed count costs `ratio` and a changed agreement costs 1.
 
-        Of d columns m change. An agreement moves where one of its two columns changes and the other does not: there are at most
-        m (d - m) such pairs, at most as many as there are pairs, and at most as many as stand beside the m columns with most.
+        Suppose m of d columns change. An agreement changes where exactly one of its two columns changes. The number of such
+        pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the most
+        pairs.
         """
         beside = sorted(self.pairs_of_columns.values(), reverse=True)
         d = len(beside)
         return max(ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m])) for m in range(1, d + 1))
 
     def ratio(self, kind: type[CountNoise]) -> int:
-        """Return the ratio that leaves least noise in the cells of a pair, of variance (2 V_c + V_a) / 4."""
-        power = 1 if kind.cost == "rho" else 2  # of the cost, to which a variance is in inverse proportion
+        """Return the cost ratio of count and agreement that minimises the noise variance in a cell of a pair, (2 V_c + V_a) /
+        4.
+        """
+        power = 1 if kind.cost == "rho" else 2  # a variance is inversely proportional to this power of the cost
 
         def variance(ratio: int) -> float:
             return float(self.price(ratio) ** power * (2 / ratio**power + 1))
@@ -78,27 +83,27 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
-        """Return the cost of a count and of an agreement that move by 1, such that no record costs more than the part of a
-        budget.
+        """Return the costs of a changed count and of a changed agreement, such that replacing a record costs at most the part
+        of a budget.
         """
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
         return ratio * of_agreement, of_agreement
 
     def laws(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a count and of an agreement; a cell of a table, two of which move, would cost twice as much."""
+        """Return the noise of a count and of an agreement; `of_table` assumes two changed cells, so the cost is doubled."""
         of_count, of_agreement = (kind.of_table(TABLE_CHANGE * cost) for cost in self.costs(part, kind))
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a bin of a column, and noise of the size that a cell of a pair has."""
+        """Return the noise of a bin of a column, and noise with the scale of the error in a cell of a pair."""
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyAgreements:
-    """The measurements of pairs of columns with two bins each.
+    """The noisy counts and agreements of pairs of two-bin columns.
 
     Attributes
     ----------
@@ -119,8 +124,10 @@ class NoisyAgreements:
         return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray], n: int) -> NoisyAgreements:
-        """Return the numbers, of n rows, of columns that still have two bins. Post-processing: column c's bin b becomes
-        `maps[c][b]`, perhaps the other one."""
+        """Return the measurements on merged bins, without columns that no longer have two bins. This is post-processing.
+
+        Bin b of column c becomes `maps[c][b]`, which may exchange the two bins. `n` is the number of rows.
+        """
         left = {column: layout.sizes[column] == 2 for column in self.columns}
         turned = {column: left[column] and maps[column][0] == 1 for column in self.columns}
         columns = [column for column in self.columns if left[column]]
@@ -138,12 +145,13 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs that fit into a model with these sets of columns, those farthest from independence first.
+        """Return the pairs that fit into a model with these column sets, the pairs farthest from independence first.
 
         Parameters
         ----------
-        sizes : bins of every column.
-        n : rows.
+        sizes : the number of bins of every column.
+        sets : the column sets that the model already has.
+        n : the number of rows.
         """
         share = dict(zip(self.columns, (self.counts / n).tolist(), strict=True))
         chosen = list(sets)
@@ -157,7 +165,7 @@ class NoisyAgreements:
 
 
 class _Signs:
-    """The cells of k columns of two bins, each -1 or 1: sums over them, by halves of the columns, in little time."""
+    """Fast sums over the 2^k cells of k two-bin columns, whose bins are coded as the signs -1 and 1."""
 
     def __init__(self, k: int):
         self._half = k // 2
@@ -167,7 +175,7 @@ class _Signs:
         self._shape = (2,) * k
 
     def potential(self, weights: np.ndarray) -> np.ndarray:
-        """Return (2, ..., 2) the sum of weights[i, i] s_i and weights[i, j] s_i s_j, i < j, in every cell."""
+        """Return for every cell, shape (2, ..., 2), the sum of weights[i, i] s_i and weights[i, j] s_i s_j over i < j."""
         half, sides = self._half, []
         for signs, own in ((self._first, weights[:half, :half]), (self._last, weights[half:, half:])):
             sides.append(signs @ np.diag(own) + ((signs @ np.triu(own, 1)) * signs).sum(axis=1))
@@ -175,7 +183,7 @@ class _Signs:
         return np.asarray(sides[0][:, None] + sides[1] + across).reshape(self._shape)
 
     def moments(self, shares: np.ndarray) -> np.ndarray:
-        """Return (k, k) the mean of s_i, and of s_i s_j for i < j, over cells with these shares."""
+        """Return a (k, k) matrix with the mean of s_i on the diagonal and of s_i s_j above it, over cells with these shares."""
         table, half = shares.reshape(len(self._first), len(self._last)), self._half
         means = np.zeros((len(self._shape),) * 2)
         means[:half, half:] = self._first.T @ table @ self._last
@@ -189,8 +197,10 @@ class _Signs:
 
 
 def _all_moments(shares: np.ndarray) -> np.ndarray:
-    """Return (2^k,) the mean of the product of s_i over every set of columns, the first column being the highest bit: a fast
-    Walsh transform."""
+    """Return the (2^k,) means of the products of s_i over every set of columns, by a fast Walsh transform.
+
+    The index of a set has a bit for each column; the first column is the highest bit.
+    """
     means = shares
     for axis in range(shares.ndim):
         pairs = means.reshape(2**axis, 2, -1)
@@ -199,12 +209,13 @@ def _all_moments(shares: np.ndarray) -> np.ndarray:
 
 
 class AgreementTerms:
-    """The parameters of measured agreements in a log-linear model on a junction tree: one for each count, then for each pair
-    that the tree holds together.
+    """The parameters of measured agreements in a log-linear model on a junction tree.
+
+    There is one parameter for each count, then one for each pair that lies inside a clique of the tree.
 
     Attributes
     ----------
-    target, variance : (n_parameters,) noisy numbers, and the variance of their noise.
+    target, variance : (n_parameters,) the noisy numbers, and the variances of their noise.
     """
 
     def __init__(self, tree: JunctionTree, measured: NoisyAgreements):
@@ -222,21 +233,27 @@ class AgreementTerms:
             self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
 
     def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
-        """Yield a clique, some of its columns, and the amounts that the parameters add to the logarithms of their cells."""
+        """Yield a clique index, some of its columns, and the table that the parameters add to the logarithms of these columns'
+        cells.
+        """
         for home, columns, signs, places, ends in self._by_clique:
             weights = np.zeros((len(columns), len(columns)))
             weights[ends] = parameters[places] / 2
             yield home, columns, signs.potential(weights) + parameters[places].sum() / 2
 
     def shares(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n_parameters,) shares of the rows that are counted, from the shares of the cells of every clique."""
+        """Return the (n_parameters,) shares of rows that each parameter counts, from the shares of the cells of every
+        clique.
+        """
         shares = np.empty(len(self.target))
         for home, columns, signs, places, ends in self._by_clique:
             shares[places] = (1 + signs.moments(self._table(cliques, home, columns))[ends]) / 2
         return shares
 
     def covariances(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n_parameters, n_parameters) the covariances of a row's contributions; 0 for parameters of two cliques."""
+        """Return the (n_parameters, n_parameters) covariances of a row's contributions; 0 for parameters in different
+        cliques.
+        """
         covariances = np.zeros((len(self.target),) * 2)
         for home, columns, _, places, (first, last) in self._by_clique:
             means = _all_moments(self._table(cliques, home, columns))

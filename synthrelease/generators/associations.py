@@ -1,15 +1,17 @@
-"""Which associations of columns the rows of a model carry: what was measured together, and what only is associated through it.
+"""Determine which associations between columns the rows of a model preserve ("carry"), from public facts about its
+measurements.
 
-Three facts decide, and all are public (theory 12.15, associations that rows carry):
+Three public facts determine the answer (theory 12.15, associations that rows carry):
 
-- A table that was measured is matched by the model, within its noise. So the rows **carry** the association of its columns,
-  unless the noise makes independent columns look more strongly associated than these are, and than chance does
-  (`noise_strength`), or the fit, which is drawn to its prior, repeats less than `LEAST_REPEATED` of an association: such a
-  table is **mostly noise**. Three columns are, too, where the noise of a cell is on average more rows than the mean cell has.
-- The model is a product of its tables, sums and rules. Columns that every path between two others passes **separate** these:
-  among rows that agree in them, the two are independent. So the rows have such a pair **in part**: what the separating columns
-  explain of its association, and nothing of the rest.
-- Columns without any path are independent in the rows, whatever they are in the file.
+- The model matches a measured table within its noise. So the rows **carry** the association of the table's columns, with two
+  exceptions in which the table is **mostly noise**: the noise makes independent columns look more strongly associated than
+  these columns are, and than chance does (`noise_strength`); or the fit, which is pulled towards its prior, repeats less than
+  `LEAST_REPEATED` of an association. A table of three columns is also mostly noise where the mean noise of a cell exceeds the
+  mean number of rows of a cell.
+- The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns **separate**
+  them: the two columns are independent among rows that agree in the separating columns. So the rows carry such a pair **in
+  part**: only the part of its association that the separating columns explain.
+- Columns without a path between them are independent in the rows, even if they are associated in the file.
 """
 
 from __future__ import annotations
@@ -47,24 +49,27 @@ How = Literal[
     "chosen privately",
 ]
 LEAST_REPEATED = 0.8
-"""Of an association, where it is said to be carried."""
+"""Smallest share of an association that the fit must repeat so that the association counts as carried."""
 LEAST_STRENGTH = 0.1
-"""Cramer's V from which on two columns are called associated. Where it is not known, noise may not reach it."""
+"""Cramer's V from which two columns are called associated. Where the strength is unknown, the noise must stay below this
+value.
+"""
 Function = tuple[int, Columns]
-"""A column, and others that it is a function of."""
+"""A column, and the columns of which it is a function."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ties:
-    """The associations between columns in the rows of a generator's model.
+    """The column sets that a generator's model ties together.
 
     Attributes
     ----------
     measured : the columns of each table that every fit measures, and that its model matches.
-    sums : the columns of each sum of scores that it matches: one number of their table.
+    sums : the columns of each sum of scores that the model matches, which is one number of their table.
     chosen : the columns of each table that a fit may measure, by a private choice that is not published.
-    public : sets of columns that a model with a public table holds: it ties all columns of a clique of these and of the rules.
-    drawn_after : columns that rows get after all others, in this order, each with all columns that it then depends on.
+    public : column sets of a model that starts from a public table; it ties all columns of a clique of these sets and of the
+        rules.
+    drawn_after : columns that are drawn after all others, in this order, each with all columns on which it depends.
     """
 
     measured: tuple[Columns, ...] = ()
@@ -75,10 +80,10 @@ class Ties:
 
 
 def mean_square_contingency(counts: np.ndarray) -> float:
-    """Return chi-squared over the number of rows of a table of two columns, corrected for its expected value under
+    """Return the mean square contingency of a table of two columns: chi-squared / n, minus its expected value under
     independence.
 
-    Cells that are divided so that rows and columns stay in proportion leave it as it is.
+    It is at least 0, and does not change if bins are split in proportion.
     """
     table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
     n, (rows, columns) = table.sum(), table.shape
@@ -92,7 +97,7 @@ def cramers_v(counts: np.ndarray) -> float:
     """Return the bias-corrected Cramer's V of a (n_first, n_second) table: 0 for independent columns, at most 1.
 
     W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
-    without a row do not count. 0 where a column has one value.
+    without rows are ignored. The result is 0 where a column has only one value.
     """
     n = counts.sum()
     fewest = min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1))
@@ -101,15 +106,16 @@ def cramers_v(counts: np.ndarray) -> float:
 
 
 def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
-    """Return the Cramer's V that independent columns show on average, because of the noise of their table.
+    """Return the approximate Cramer's V that independent columns show because of the noise of their table.
 
-    A cell of e expected rows with noise of variance v adds v / e to chi-squared. A model has no cell below 0, so that noise
-    above e counts as if e were its deviation. Of r x c cells the margins, which are known better, take all but (r - 1)(c - 1).
+    A cell with e expected rows and noise of variance v adds v / e to chi-squared. A model has no cell below 0, so the noise
+    deviation replaces e where it is larger. Only (r - 1)(c - 1) of the r x c cells count, because the margins are known more
+    accurately.
 
     Parameters
     ----------
-    expected : (r, c) rows of independent columns.
-    variance : of the noise of each cell.
+    expected : (r, c) expected numbers of rows of independent columns.
+    variance : the variance of the noise of each cell.
     """
     n, fewest = float(expected.sum()), min(expected.shape) - 1
     if n <= 0 or fewest < 1:
@@ -119,12 +125,14 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 
 
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
-    """Return Cramer's V of two columns from their noisy table. From its square, the mean for independent columns under this
-    noise is subtracted, and one standard deviation of that, so that noise alone seldom counts as an association.
+    """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
+
+    The mean of its square for independent columns under this noise, and one standard deviation of this square, are subtracted.
+    So noise alone rarely counts as an association.
 
     Parameters
     ----------
-    table, variance : (r, c) noisy counts, and the variance of the noise of each.
+    table, variance : (r, c) noisy counts, and the variances of their noise.
     """
     expected = independent_cells(table)
     n, free = float(expected.sum()), math.prod(size - 1 for size in table.shape)
@@ -136,7 +144,9 @@ def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
 
 
 def independent_cells(table: np.ndarray) -> np.ndarray:
-    """Return (r, c) rows that independent columns with the margins of a table would have; noise below 0 counts as none."""
+    """Return the (r, c) expected numbers of rows for independent columns with the margins of a table; negative margins count as
+    0.
+    """
     rows, columns = (np.maximum(0.0, table.sum(axis=axis)) for axis in (1, 0))
     return np.outer(rows, columns) / max(1.0, float(rows.sum() + columns.sum()) / 2)
 
@@ -147,19 +157,21 @@ def _weights(expected: np.ndarray, variance: np.ndarray | float) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Strengths:
-    """The known strengths of association between columns: in a public file, or from the noisy tables of a release.
+    """The known strengths of association between columns, from a public file or from the noisy tables of a release.
 
     Attributes
     ----------
-    shares : of the rows in each bin with a value, by column.
-    pairs : Cramer's V over the rows with a value of both columns, by their names with a colon between, in their order.
+    shares : for each column, the shares of rows in its bins that contain values.
+    pairs : Cramer's V over the rows in which both columns have a value, by the two names in column order, joined by a colon.
     """
 
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
     pairs: Mapping[str, float] = field(default_factory=dict)
 
     def expected(self, columns: Sequence[str], sizes: Sequence[int], n_rows: int) -> np.ndarray:
-        """Return (r, c) rows that independent columns would have; in equal bins where the bins are others or not known."""
+        """Return the (r, c) expected numbers of rows for independent columns; with equal shares of bins where the shares are
+        unknown.
+        """
         shares = [np.asarray(self.shares.get(name, ())) for name in columns]
         known = (
             share if size - 1 <= len(share) <= size else np.full(size, 1 / size)
@@ -168,36 +180,39 @@ class Strengths:
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether the noise is larger than the association of two columns; where its strength is unknown, whether it is
-        larger than one that is just visible, `LEAST_STRENGTH`. Noise that is no larger than chance hides nothing: another
-        sample of this size differs as much. The plan and the card use this rule.
+        """Return whether the noise hides the association of two columns: it exceeds the strength of the association and chance.
+
+        Where the strength is unknown, `LEAST_STRENGTH` takes its place. Noise that does not exceed chance hides nothing,
+        because another sample of this size differs as much. The plan and the card use this rule.
 
         Parameters
         ----------
-        noise, chance : the Cramer's V that independent columns show because of the noise, and in a sample of so many rows.
+        noise, chance : the Cramer's V that independent columns show because of the noise, and because of sampling.
         """
         return noise > max(chance, self.pairs.get(":".join(columns), LEAST_STRENGTH))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """The extent to which the rows carry the association of two or three columns. As a truth value: whether they carry it.
+    """The extent to which the rows carry the association of two or three columns. It is true, as a boolean, where they carry
+    it.
 
     Attributes
     ----------
-    columns : their names.
-    carried : "yes" where their table was measured, or follows from one that was: the rows have it within noise and drawing;
-        "mostly noise" where it was, but its noise is larger than the association and than chance, or `repeats` is below 0.8;
-        "in part"; "no" where the columns are independent in the rows, or one of three is; "not known" where the generator
-        chose its tables privately.
+    columns : the names of the columns.
+    carried : "yes" where the columns' table was measured, or follows from a measured table: the rows match it up to noise and
+        sampling. "mostly noise" where it was measured, but its noise exceeds the association and chance, or `repeats` is below
+        0.8. "in part" where the association exists only through other tables. "no" where the columns, or one of three columns
+        and the others, are independent in the rows. "not known" where the generator chose its tables privately.
     how : the reason, in the words of `How`.
-    through : columns that separate the two: among rows that agree in these, the two are independent. Empty for other reasons.
-    noise : of a measured table, by how many rows the noise moves one of its cells, on average; None where it is not known.
-    mean_cell : how many rows a cell has on average; None without a number of rows.
-    repeats : about which share of an association the rows repeat, were all cells alike; the prior of the fit takes the rest.
-        None without such a prior.
-    apart : columns with rare bins whose rows are in no measured table: what these bins have with other columns is not carried.
-    strength : Cramer's V of two measured columns in a public file or by the noisy tables; None where it is not known.
+    through : the separating columns: among rows that agree in these columns, the two columns are independent. Empty for other
+        reasons.
+    noise : for a measured table, the mean absolute noise of a cell, in rows; None where it is unknown.
+    mean_cell : the mean number of rows of a cell; None where the number of rows is unknown.
+    repeats : the approximate share of an association that the rows repeat if all cells have equal size; the prior of the fit
+        takes the rest. None without such a prior.
+    apart : columns with rare bins whose rows are in no measured table; associations of these bins are not carried.
+    strength : Cramer's V of two measured columns, from a public file or from noisy tables; None where it is unknown.
     noise_strength : the Cramer's V that independent columns would show because of the noise of their table.
     """
 
@@ -227,7 +242,7 @@ class Association:
 
 
 def in_rows(value: float | None) -> str:
-    """Return a mean number of rows as it is shown; empty where it is not known."""
+    """Return a mean number of rows as a text for display; "" where it is unknown."""
     return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -237,8 +252,8 @@ class TableNoise:
 
     Attributes
     ----------
-    law : of each count.
-    prior : how many records the prior of the fit is worth against it; 0 where the table is matched without one.
+    law : the distribution of the noise of each count.
+    prior : the number of records for which the prior of the fit counts; 0 where the model matches the table without a prior.
     """
 
     law: CountNoise
@@ -247,18 +262,19 @@ class TableNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class Associations:
-    """The associations of all columns of a table.
+    """The associations between all columns in the rows of a model.
 
     Attributes
     ----------
-    ties : of the generator, over `layout`.
-    ruled : columns of each plausibility rule for released rows.
-    functions : columns that are functions of others in every row, as the region is one of the municipality.
-    linked : how the columns are those of roots and their members; None where rows have no members.
+    layout : the layout of the columns.
+    ties : the column sets that the generator's model ties together, over `layout`.
+    ruled : the columns of each plausibility rule for released rows.
+    functions : columns that are functions of others in every row, as the region is a function of the municipality.
+    linked : the arrangement of members in wide records; None where rows have no members.
     noise : the noise of each count of a measured table, by the columns of the table, where it is known.
-    rows : how many the tables are of; None where nobody knows yet.
+    rows : the number of rows of the tables; None where it is not yet known.
     apart : columns with rare bins whose rows are in no table.
-    strengths : how strongly columns are associated, as far as it is known.
+    strengths : the known strengths of association.
     """
 
     layout: Layout
@@ -272,20 +288,23 @@ class Associations:
     strengths: Strengths = Strengths()
 
     def of(self, *names: str) -> Association:
-        """Return the association of two or three columns. The name of a column of members refers to the same member, or to the
-        member that another name gives.
+        """Return the association of two or three columns, by their names.
+
+        The names of several columns of members refer to the same member, or to the member in whose slot another name is.
 
         Raises
         ------
-        KeyError : for a name that no column has.
-        Unexpected : for names that coincide, or that leave open which member is meant.
+        KeyError : for an unknown name.
+        Unexpected : for names of the same column, or of columns of different members.
         """
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """Return the first part of the same answer, in little time: None where no table gives it. Raises as `of`.
+        """Return whether measured or chosen tables carry the association; None where no such table contains the columns. Raises
+        as `of`.
 
-        Columns of members that were measured together in some members alone, such as the first two, are carried "in part".
+        This is faster than `of`. Columns of members that were measured together only in some members, such as the first two,
+        are carried "in part".
         """
         of_slots = [self._measured(columns) for columns in self._in_slots(names)]
         answers = {None if association is None else association.carried for association in of_slots}
@@ -294,27 +313,29 @@ class Associations:
         return "not known" if "not known" in answers else "in part" if "yes" in answers else None
 
     def differ(self, first: str, second: str) -> bool:
-        """Return whether two names are two different columns; two names of a member column of one member are the same."""
+        """Return whether two names refer to different columns; the name of a column of members and of one of its slots do
+        not.
+        """
         return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Return the columns by their names in the files, columns of members once."""
+        """Return the names of the columns as in the files, with each column of members once."""
         return self.layout.columns if self.linked is None else (*self.linked.of_roots(self.layout.columns), *self.linked.names)
 
     @cached_property
     def pairs(self) -> tuple[Association, ...]:
-        """The associations of every two columns, in the order of the columns."""
+        """Return the associations of all pairs of columns, in the order of the columns."""
         return tuple(self.of(*pair) for pair in combinations(self.names, 2))
 
     @cached_property
     def carried(self) -> CarriedPairs:
-        """How many pairs the rows carry, and which."""
+        """Return a summary of the pairs that the rows carry."""
         return CarriedPairs.of([self])
 
     @cached_property
     def triples(self) -> tuple[Association, ...]:
-        """The associations of every three columns that the rows carry."""
+        """Return the associations of three columns that the rows carry."""
         shown = {name: self._plain(name) for name in self.layout.columns}
         among = {
             tuple(sorted({shown[self.layout.columns[column]] for column in triple}, key=self.names.index))
@@ -332,8 +353,9 @@ class Associations:
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """Return the columns by their places; where they are of members, once for each that a root can have, or for a named
-        one."""
+        """Return the positions of the named columns; for columns of members, once for each possible member, or for the named
+        member.
+        """
         if self.linked is None and len(set(names)) == len(names):
             return [tuple(self._place[name] for name in names)]
         choices = [self._places(name) for name in names]
@@ -350,7 +372,7 @@ class Associations:
         return by_slot
 
     def _places(self, name: str) -> tuple[int, ...]:
-        """Return the places of a column: of one of members in every slot."""
+        """Return the positions of a column; for a column of members, its position in every slot."""
         if self.linked is not None and name in self.linked.names:
             at = self.linked.names.index(name)
             return tuple(self._place[slot[at]] for slot in self.linked.slots)
@@ -358,7 +380,7 @@ class Associations:
 
     @cached_property
     def _place(self) -> Mapping[str, int]:
-        """Return the position of each column in the layout by name; stored, since a thousand columns have half a
+        """Return the position of each column in the layout, by name. It is cached, because a thousand columns have half a
         million pairs.
         """
         return {name: place for place, name in enumerate(self.layout.columns)}
@@ -382,7 +404,7 @@ class Associations:
             if len(columns) == 3:
                 hidden = (noise or 0) > (cell or math.inf) or not all(map(self._measured, combinations(columns, 2)))
             elif variance is None or self.rows is None or self._cells(wanted) < math.prod(sizes):
-                hidden = False  # nothing is known of the noise, or one column is a function of the other, which noise keeps
+                hidden = False  # the noise is unknown, or one column is a function of the other, which noise does not change
             else:
                 strength = self.strengths.pairs.get(":".join(in_order))
                 expected = self.strengths.expected(in_order, sizes, self.rows)
@@ -407,7 +429,7 @@ class Associations:
         return None
 
     def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return the association of two columns without a table of both."""
+        """Return the association of two columns that no table contains together."""
         tied, through = self._separator(*columns)
         if not tied and not through:
             return Association(columns=names, carried="no", how="independent")
@@ -421,7 +443,7 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return the association of three columns without a table of all, from their pairs."""
+        """Return the association of three columns that no table contains together, from their pairs."""
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
@@ -442,7 +464,7 @@ class Associations:
         return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
-        """Return the cells of their table: a column that is a function of the others makes no cells of its own."""
+        """Return the number of cells of the table of these columns; a column that is a function of the others adds no cells."""
         free = set(columns)
         for column in sorted(free, reverse=True) if self.functions else ():
             if column in self._with_functions(free - {column}):
@@ -451,11 +473,12 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """By how many rows the noise moves a cell of two or three columns on average, its variance, and how strongly the prior
-        pulls (W V m of theory 12.15, associations that rows carry), where that is least.
+        """Return, for two or three columns of measured tables, the mean absolute noise of a cell, its variance, and the pull of
+        the prior.
 
-        A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and of a normal number
-        the mean size is sqrt(2 / pi) standard deviations.
+        The pull is W V m of theory 12.15, associations that rows carry. Of several tables the smallest values count. A cell of
+        these columns is a sum of cells of the table. The sum of many noises is nearly normal, and the mean absolute value of a
+        normal variable is sqrt(2 / pi) standard deviations.
         """
         noises = dict[frozenset[int], tuple[float, float, float]]()
         for table in self.ties.measured:
@@ -473,7 +496,7 @@ class Associations:
 
     @cached_property
     def _together(self) -> frozenset[frozenset[int]]:
-        """Every two and every three columns of one measured table."""
+        """Return every pair and triple of columns of a measured table."""
         return _small_sets(self.ties.measured)
 
     @cached_property
@@ -482,10 +505,11 @@ class Associations:
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return whether a factor of the model ties the two, and the columns that separate them otherwise.
+        """Return whether a factor of the model contains both columns, and the columns that separate them apart from such
+        factors.
 
-        The neighbours of one column on paths to the other separate the two columns. Of the sets on both sides the smaller
-        one is named.
+        The neighbours of one column on paths to the other column separate the two columns. Of the two sets of neighbours the
+        smaller set is returned.
         """
         graph = self._graph(first, second)
         if second in graph.near[first]:
@@ -496,8 +520,10 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the associations when the two columns are considered alone: of the columns drawn after all others, those
-        that one of the two depends on, with the columns they are drawn from connected (the moral graph of the ancestors).
+        """Return the graph of tied columns that is relevant for two columns: the moral graph of their ancestors.
+
+        Of the columns that are drawn after all others, it contains only those on which the two columns depend, and it connects
+        the columns from which each of them is drawn.
         """
         drawn_from = dict(self.ties.drawn_after)
         if not drawn_from and frozenset() in self._graphs:
@@ -525,8 +551,8 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule only connects a column with the columns it is drawn from, such as the rule that puts areas
-        into larger ones.
+        """Return whether a rule only connects a column with the columns from which it is drawn, such as a rule that assigns
+        areas to larger areas.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
@@ -536,7 +562,7 @@ def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
 
 
 class TiedColumns:
-    """A graph of columns: columns of one factor of a model are neighbours."""
+    """A graph of columns, in which columns of the same factor of a model are neighbours."""
 
     def __init__(self, near: dict[int, frozenset[int]]):
         self.near = near
@@ -544,7 +570,7 @@ class TiedColumns:
 
     @classmethod
     def of(cls, n_columns: int, sets: Iterable[Columns]) -> TiedColumns:
-        """Return the graph in which columns of one of these sets are neighbours."""
+        """Return the graph in which columns of the same set are neighbours."""
         near: dict[int, set[int]] = {column: set() for column in range(n_columns)}
         for columns in sets:
             for column in columns:
@@ -552,11 +578,11 @@ class TiedColumns:
         return cls({column: frozenset(neighbours - {column}) for column, neighbours in near.items()})
 
     def without(self, first: int, second: int) -> TiedColumns:
-        """Return the graph in which these two are no neighbours."""
+        """Return the graph without the edge between these two columns."""
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
     def borders(self, first: int) -> dict[int, Columns]:
-        """Return, for each column that is no neighbour of `first`, the neighbours of `first` on paths to it."""
+        """Return for each other column that is no neighbour of `first` the neighbours of `first` that lie on paths to it."""
         if first not in self._borders:
             border, borders = self.near[first], dict[int, Columns]()
             for start in self.near:
@@ -574,8 +600,10 @@ class TiedColumns:
 
 
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
-    """Return one association for all slots of members: the noisiest where all are carried alike, else the unknown one, else
-    'in part'.
+    """Combine the associations in all slots of members into one.
+
+    Where all slots have the same answer, it is the association with the most noise. Otherwise it is "not known" if a slot has
+    this answer, else "in part".
     """
     answers = {association.carried for association in of_slots}
     first = of_slots[0]
@@ -593,11 +621,13 @@ def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Associ
 def all_functions(
     by_options: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
 ) -> tuple[Function, ...]:
-    """Return columns that are functions of others: those that options state by name, and those that rules determine.
+    """Return the columns that are functions of others, as options state by name or as rules determine.
 
     Parameters
     ----------
-    columns : each on all bins that it may be released on.
+    by_options : pairs of a column's name and the names of the columns of which it is a function.
+    rules : the plausibility rules.
+    columns : for each column its alternative binnings.
     """
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
     of_options = [(place_of[name], tuple(place_of[source] for source in others)) for name, others in by_options]
@@ -605,14 +635,14 @@ def all_functions(
 
 
 def weakest_of(associations: Sequence[Association]) -> Association:
-    """Return the weakest answer of several models, any of which may be drawn."""
+    """Return the weakest of several associations, for a release that may use any of several models."""
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(associations, key=lambda association: order.index(association.carried))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartnersOfColumn:
-    """Pairs of one column."""
+    """The pairs of one column with other columns."""
 
     column: str
     others: tuple[str, ...]
@@ -620,17 +650,18 @@ class PartnersOfColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class CarriedPairs:
-    """A summary for readers: the number of pairs the rows carry, and which pairs they carry or do not carry.
+    """A summary for readers of the pairs and triples of columns that the rows carry.
 
     Attributes
     ----------
-    pairs, triples : how many there are.
-    carried, unknown : how many of the pairs are, and of how many nobody can tell.
-    noisy : the pairs that were measured with noise larger than their association, and are not carried for that.
-    partial : how many were measured together in some members of a root, and not in later ones.
-    carried_triples : those that are carried.
-    only : whether the pairs of `columns` are those that are carried; otherwise all others are.
-    columns : the pairs that are carried, or those that are not where these are fewer, each once.
+    pairs, triples : number of all pairs and of all triples.
+    carried : number of pairs that are carried.
+    unknown : number of pairs for which it is not known.
+    noisy : the pairs that are not carried because they are mostly noise.
+    partial : number of pairs that were measured together in some members of a root only.
+    carried_triples : the triples that are carried.
+    only : whether `columns` lists the carried pairs; otherwise it lists the other pairs.
+    columns : the carried pairs, or the other pairs if these are fewer, each once.
     """
 
     pairs: int
@@ -645,7 +676,7 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations]) -> CarriedPairs:
-        """Summarise one model; for several models, any of which may be drawn, the associations all of them carry."""
+        """Summarise the pairs of one model, or the pairs that all of several models carry, where any of them may be used."""
         names = models[0].names
         answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2)}
         carried = [pair for pair, words in answers.items() if words == {"yes"}]
@@ -667,8 +698,8 @@ class CarriedPairs:
 
 
 def _by_column(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
-    """Yield each pair once: first the pairs of the column with the most pairs, then those of the column with the most
-    remaining ones.
+    """Yield each pair once, grouped by column: the column with the most pairs first, then the column with the most remaining
+    pairs, and so on.
     """
     left = {name: dict[str, None]() for name in names}
     for first, second in pairs:

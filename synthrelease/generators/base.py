@@ -1,6 +1,6 @@
-"""The base class of families of generators: settings, its charge, its fit, and the model that it gives.
+"""Define the base classes of generator families: their settings, charge, fit and model.
 
-The contract of every generator: fit on private counts at a stated charge, then sample as often as wanted.
+Every generator fits a model to private counts at a stated charge; the model can then be sampled any number of times.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ _BYTES_OF_A_NUMBER = 8
 
 
 class Model(Protocol):
-    """A fitted, already private model of the table."""
+    """A fitted, differentially private model of a table."""
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return exactly n synthetic rows over the layout that the model was fitted on. Post-processing: free."""
+        """Return exactly n synthetic rows over the layout of the fit. This is post-processing and has no privacy cost."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Background:
-    """The public facts about a table on the bins of an attempt.
+    """The public facts about a table on the bins of a candidate.
 
     Attributes
     ----------
     plausibility : rules for synthetic rows over the layout (structural zeros).
-    prior : a public table over the layout, where the generator names one.
-    ordered : per column, how many of its first bins are in order, so that neighbours may be put together; 0 where none are, and
-        for all columns where it is empty.
+    prior : a public table over the layout; None where the generator names none.
+    ordered : per column, how many of its first bins are ordered, so that neighbouring bins may be grouped; 0 for a column
+        without an order. Empty means 0 for all columns.
     """
 
     plausibility: Plausibility
@@ -57,10 +57,10 @@ class Background:
 
 
 class Generator(SpecTable):
-    """Hyperparameters of one family, validated as they stand in the configuration file.
+    """The base class of generator families: the hyperparameters of one family, validated as in the configuration file.
 
-    Adding a family takes one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). Its
-    words, its memory, its work and how `init` drafts it stand on the class, and tests/test_contracts.py demands them.
+    A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass states
+    its description, memory, work and how `init` drafts it; tests/test_contracts.py checks this.
 
     Attributes
     ----------
@@ -69,83 +69,84 @@ class Generator(SpecTable):
 
     family: str
     guarantee: ClassVar[Guaranteed]
-    """Differential privacy that is pure, zero-concentrated or approximate; it says what the budget of a fit is."""
+    """The privacy definition of a fit: pure, zero-concentrated or approximate. It determines whether the budget is an epsilon
+    or a rho.
+    """
 
     gaussian: ClassVar[bool] = False
-    """Whether a fit at rho is also sqrt(2 rho)-Gaussian where its charge says so (`privacy.curves`)."""
+    """Whether a fit at rho is also sqrt(2 rho)-Gaussian, if its charge states this (`privacy.curves`)."""
 
     words: ClassVar[str]
     """The method of the family and its source, in two sentences for the card."""
 
     draft: ClassVar[Mapping[str, object]] = {}
-    """Hyperparameters that `init` drafts, by their keys; empty where it drafts none."""
+    """Hyperparameters that `init` writes into a draft, by key; empty where `init` drafts no such generator."""
 
     no_draft: ClassVar[str] = ""
-    """Why `init` drafts no such generator."""
+    """The reason why `init` drafts no such generator."""
 
     library_megabytes: ClassVar[int] = 0
-    """What the libraries of this family add to the memory of a process, measured (docs/appendix/benchmarks.md)."""
+    """Memory in megabytes that the libraries of this family add to a process, as measured (docs/appendix/benchmarks.md)."""
 
     counts: ClassVar[bool] = False
-    """Whether rules that count are exact zeros of its models (`counters`), so that its rows follow them."""
+    """Whether rules that count are exact zeros of the family's models (`counters`), so that its rows satisfy these rules."""
 
     most_rows: ClassVar[int] = MOST_ROWS
-    """Rows for which its privacy is proved: its docstring says where the bound comes from."""
+    """Largest number of rows for which the privacy of a fit is proved; the docstring of the fit states the reason."""
 
     by_library: ClassVar[bool] = False
-    """Whether a library draws the noise, which counts in adding or removing a record."""
+    """Whether a library draws the noise; its neighbours then add or remove a record."""
 
     packages: ClassVar[tuple[str, ...]] = ()
-    """Libraries that this family alone uses, by the names of their packages."""
+    """Names of the packages that only this family needs."""
 
     @property
     def prior_file(self) -> str | None:
-        """Return the public table that the fit starts from, as the configuration names it."""
+        """Return the public table from which the fit starts, as the configuration names it; None where there is none."""
         return None
 
     def load(self) -> None:
-        """Import the libraries of a fit, so that a missing one is reported before anything is spent.
+        """Import the libraries of a fit, so that a missing library is reported before any budget is spent.
 
         Raises
         ------
-        InputError : when something cannot be imported.
+        InputError : when a library cannot be imported.
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        """Return the mistakes in these hyperparameters.
+        """Return the mistakes in these hyperparameters for a table; empty where there are none.
 
         Parameters
         ----------
-        layout : of the finest table that a configuration may use.
-        tied : sets of columns, each of which one plausibility rule ties together.
+        layout : the layout of the finest table that a configuration may use.
+        tied : the columns of each plausibility rule.
         """
         return ()
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the cost of a fit with this budget: epsilon, or rho where the guarantee is zCDP."""
+        """Return the charge of a fit with this budget: an epsilon, or a rho where the guarantee is zCDP."""
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
-        """Spend the charge on a private table, already merged to the bins of this attempt.
+        """Spend the charge on a private table, merged to the bins of the candidate, and return the fitted model.
 
         Raises
         ------
-        RejectedRound : when the noisy measurements allow no model; a function of noisy values only.
+        RejectedRound : when the noisy measurements allow no model; this depends on noisy values only.
         """
         raise NotImplementedError
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return columns, by increasing index, of the tables that every fit measures; none where a fit chooses its tables
-        itself."""
+        """Return the increasing columns of each table that every fit measures; empty where a fit chooses its tables."""
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the columns of every table and of every sum that each fit measures."""
+        """Return the columns of each table and of each sum that every fit measures."""
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return columns, by increasing index, of every table and sum of the model, where the settings state all that ties
-        columns; otherwise none.
+        """Return the increasing columns of each table and sum of the model, where the settings determine all ties between
+        columns; otherwise empty.
 
         Raises
         ------
@@ -154,22 +155,21 @@ class Generator(SpecTable):
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the associations between columns in the rows of its models. A fit whose class does not override this
-        chooses its tables privately.
-        """
+        """Return the column sets that the family's models tie together. By default a fit chooses its tables privately."""
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of the tables that a fit at this charge measures; none where they are chosen privately."""
+        """Return the noise of each table that a fit at this charge measures; empty where tables are chosen privately."""
         return {}
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
-        """Return columns with bins whose rows are in no table."""
+        """Return the columns that have bins whose rows are in no table."""
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Return the columns about which a fit of fixed tables, without a public table, has no information, not even
-        through columns tied by a rule.
+        """Return the columns about which a fit has no information, neither by a measurement nor through a rule.
+
+        Empty for a fit that chooses its tables or starts from a public table.
         """
         measured = {column for columns in self.fixed_questions(layout) for column in columns}
         if not measured or self.prior_file is not None:
@@ -179,51 +179,51 @@ class Generator(SpecTable):
         return set(range(len(layout.sizes))) - measured
 
     def effort(self, layout: Layout) -> float:
-        """Return how much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
+        """Return the work of a fit in arbitrary units, to compare hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
-    """Seconds of one unit of `effort`, as measured (docs/appendix/benchmarks.md); rough, and different on every machine."""
+    """Approximate seconds for one unit of `effort`, as measured (docs/appendix/benchmarks.md); it differs between machines."""
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate of how long a fit takes on one core, for a table of so many rows."""
+        """Return the estimated seconds of a fit on one core, for a table with this number of rows."""
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return the quantity that the time and memory of an attempt grow with, in words."""
+        """Return a text that states with which quantity the time and memory of an attempt grow."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 
     def megabytes(self, layout: Layout) -> int:
-        """Return the memory that a fit or a sample adds to a process at its peak."""
+        """Return the peak memory in megabytes that a fit or a sample adds to a process."""
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the largest number of cells that the fit or the sample holds at once, for the memory estimate."""
+        """Return the largest number of cells that a fit or a sample keeps in memory at once, for the memory estimate."""
         raise NotImplementedError
 
 
 class MeasuringGenerator(Generator):
-    """A generator that measures once and models afterwards, so that its measurements can be shared or published."""
+    """The base class of generators that measure first and model afterwards, so that measurements can be shared or published."""
 
     noise: ClassVar[type[CountNoise]] = DiscreteLaplace
-    """The noise of every count of its tables."""
+    """The kind of noise of every count of a table."""
 
     @property
     def leaves_out(self) -> str:
-        """The setting by which its tables are not of all rows, or not all that is measured; empty where they are."""
+        """Return the name of the setting because of which tables exclude some rows or measurements; "" where there is none."""
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """Return the part of a charge that the tables and sums share: its epsilon, or its rho where their noise is Gaussian."""
+        """Return the budget that tables and sums share: the epsilon of the charge, or its rho where the noise is Gaussian."""
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend the charge; everything after it is post-processing."""
+        """Spend the charge on measurements, and return these; all later steps are post-processing."""
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
-        """Return the columns, by increasing index, of every table measured with this `part`, and the cost of each."""
+        """Return the cost of every table that is measured with the budget `part`, by the table's increasing columns."""
         raise NotImplementedError
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
@@ -237,15 +237,15 @@ class MeasuringGenerator(Generator):
         return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Return every sum measured with this `part`, with value 0 in place of the result."""
+        """Return every sum that is measured with the budget `part`, with value 0 in place of the result."""
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Return the model of measurements over the background's layout: a function of these, without any randomness.
+        """Return the model of measurements over the background's layout; it is a deterministic function of the arguments.
 
         Raises
         ------
-        RejectedRound : when there is none.
+        RejectedRound : when the measurements allow no model.
         """
         raise NotImplementedError
 
@@ -253,5 +253,5 @@ class MeasuringGenerator(Generator):
         return self.model(self.measure(private, charge), background)
 
     def same_measurements(self, other: Generator) -> bool:
-        """Return whether the other one would measure the same, so that both can share measurements."""
+        """Return whether another generator would measure the same, so that the two can share measurements."""
         raise NotImplementedError

@@ -1,11 +1,12 @@
-"""From noisy joint tables to a Bayesian network, and from the network to rows. All of it is post-processing.
+"""Build a Bayesian network from noisy joint tables, and sample rows from it. All of this is post-processing.
 
-Three steps make the most of the same measurements (docs/appendix/benchmarks.md has the gain of each):
+Three steps improve the accuracy with the same measurements (docs/appendix/benchmarks.md states the gain of each step):
 
-1. The tables agree: where several tables contain the same columns, their marginals are averaged by precision, small sets
+1. Tables are made consistent: where several tables contain the same columns, their marginals are averaged by precision, small
+sets
    of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
-2. No negative counts: each table is replaced by the nearest non-negative one that has the averaged marginal of its column
-   and the marginal of its parents that the network built so far implies, so that clipping moves no mass between bins.
+2. Negative counts are removed: each table is replaced by the nearest non-negative table that has the averaged marginal of its
+column, and the marginal of its parents under the network so far. So the removal moves no mass between bins.
 3. Rows are drawn by systematic rounding of expected counts instead of independent draws.
 """
 
@@ -28,15 +29,17 @@ from synthrelease.generators.junction_tree import JunctionTree, spread
 
 _DYKSTRA_STEPS = 30
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
-"""Rows, at least, from which the law of parents is estimated; cells up to which their expected counts are exact."""
+"""Smallest number of rows from which the distribution of parents is estimated, and largest number of cells for which it is
+exact.
+"""
 
 _CELLS_AT_ONCE = 2**18
-"""Cells times bins, about, for which whole rows are divided at once: a few arrays of as many numbers."""
+"""Approximate number of cells times bins for which whole rows are divided at once, which limits memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyTable:
-    """A measured joint table: `values` has one axis per column, in the order of `columns` (the child column last)."""
+    """A measured joint table; `values` has one axis per column, in the order of `columns`, with the child column last."""
 
     columns: tuple[int, ...]
     values: np.ndarray
@@ -44,7 +47,7 @@ class NoisyTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A column with its parents and Pr[column | parents], axes (parents..., column)."""
+    """A column with its parents, and the conditional probabilities Pr[column | parents] with axes (parents..., column)."""
 
     column: int
     parents: tuple[int, ...]
@@ -53,12 +56,15 @@ class Family:
 
 @dataclass(frozen=True, kw_only=True)
 class BayesianNetwork:
-    """A fitted network; `families` are in sampling order.
+    """A fitted Bayesian network.
 
     Attributes
     ----------
-    evenly : whether whole rows get the bins of further columns evenly, and not each by a draw of its own.
-    shown : the layout of the first columns, which rows keep, where those behind them count what rules are about; None for all.
+    layout : the layout of all columns.
+    families : the columns with their conditional probabilities, in sampling order.
+    evenly : whether whole rows get the bins of further columns evenly (`even_bins`), instead of by independent draws.
+    shown : the layout of the first columns, to which sampled rows are reduced where further columns are running counts
+        (`counters`); None keeps all columns.
     """
 
     layout: Layout
@@ -66,23 +72,26 @@ class BayesianNetwork:
     evenly: bool = False
     shown: Layout | None = None
     frontier_limit: ClassVar[int] = DENSE_LIMIT
-    """Cells that sampling holds at once, up to `frontier_columns` columns; fewer in proportion where there are more."""
+    """Largest number of cells in memory while sampling, for up to `frontier_columns` columns; proportionally fewer for more
+    columns.
+    """
     frontier_columns: ClassVar[int] = 6
 
     @classmethod
     def most_cells(cls, n_columns: int) -> int:
-        """Return cells that sampling so many columns holds at once."""
+        """Return the largest number of cells in memory while sampling this number of columns."""
         return max(1, cls.frontier_limit * cls.frontier_columns // max(cls.frontier_columns, n_columns))
 
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
-        """Return numbers that sampling holds at once, at its peak: six for every cell."""
+        """Return the peak of numbers in memory while sampling: six for every cell."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return numbers that are held while whole rows are divided among the bins of a further column: six for each cell and
-        bin."""
+        """Return the numbers in memory while whole rows are divided among the bins of a further column: six for each cell and
+        bin.
+        """
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
@@ -90,12 +99,12 @@ class BayesianNetwork:
         frontier = self.rows(n, generator)
         words = words_of(self.layout, [frontier.digits[column] for column in range(len(self.layout.sizes))])
         counts = frontier.expected.astype(np.int64)
-        del frontier  # its bins take more room than the words that are sorted
+        del frontier  # its bins need more memory than the words that are sorted
         rows = Counts.of_words(self.layout, words, counts)
         return rows if self.shown is None else Counts.of(self.shown, rows.bins[: len(self.shown.sizes)], rows.counts)
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
-        """Return n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
+        """Return n whole rows, grouped into cells, for any number of columns, also where codes would not fit into 64 bits."""
         cells = self.most_cells(len(self.families))
         frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
         frontier.extend(self.families)
@@ -104,15 +113,15 @@ class BayesianNetwork:
 
 
 class Frontier:
-    """Cells of the first columns of a network with their expected counts, extended by one column at a time.
+    """The cells of the first columns of a network with their expected counts, to which one column at a time is added.
 
-    When the next extension would exceed `cells` cells, the expected counts are rounded to n whole rows first; from then on each
-    row is extended by a draw of its own, or evenly (`even_rows`). A cell of probability 0 never gets anything.
+    When the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. From then on each
+    row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
 
     Attributes
     ----------
-    digits : column -> (n_cells,) its bins, in the smallest type that holds them.
-    expected : (n_cells,) expected or whole counts.
+    digits : for each column, its (n_cells,) bins, in the smallest type that fits.
+    expected : (n_cells,) expected counts, or whole counts after rounding.
     """
 
     def __init__(self, *, sizes: Sequence[int], n: int, cells: int, generator: np.random.Generator, evenly: bool = False):
@@ -120,7 +129,7 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def extend(self, families: Sequence[Family]) -> None:
-        """Extend every cell by the columns of further families, in sampling order."""
+        """Add the columns of further families to every cell, in sampling order."""
         for family in families:
             size = self.sizes[family.column]
             if len(self.expected) * size > self._cells:
@@ -133,7 +142,7 @@ class Frontier:
             self._take(cells, family.column, values, counts[cells, values])
 
     def _extend_whole(self, family: Family) -> None:
-        """Draw a bin for each cell of one row, and split the cells of several rows. Their order carries no meaning
+        """Draw a bin for each cell with one row, and split the cells with several rows. The order of cells has no meaning
         afterwards.
         """
         alone = self.expected == 1
@@ -154,9 +163,10 @@ class Frontier:
         )
 
     def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows of cells of several, by the bins of a further column: the cell of each part, its bin, its rows.
+        """Split cells with several rows by the bins of a further column: return the cell, the bin and the number of rows of
+        each part.
 
-        Some cells at a time, since a number for every cell and bin would be as many as both numbers multiplied.
+        Cells are processed in blocks, because an array over all cells and bins could be too large.
         """
         nothing = np.zeros(0, dtype=np.int64)
         blocks = [(nothing, nothing, nothing)]
@@ -170,7 +180,7 @@ class Frontier:
         return cells, values, counts
 
     def _extend_evenly(self, family: Family) -> None:
-        """Give rows the bins that the rows with the same parents share out among themselves."""
+        """Divide the bins of a further column evenly among the rows with the same bins of the parents."""
         totals = self.expected.astype(np.int64)
         cells, values, rows = even_bins(
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
@@ -181,18 +191,20 @@ class Frontier:
         self._take(cells, family.column, values, rows.astype(float))
 
     def _shares_of(self, family: Family, cells: np.ndarray) -> np.ndarray:
-        """Return the (cells, bins) shares of the bins of a family's column in each of these cells."""
+        """Return the (cells, bins) conditional probabilities of a family's column in each of these cells."""
         rows = family.conditional[tuple(self.digits[parent][cells] for parent in family.parents)]
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by others: the cells they come from, the bins of a further column, and counts."""
+        """Replace the current cells by new cells, from their origins among the current cells, the bins of a further column, and
+        counts.
+        """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
         self.expected = expected
 
     def finish(self) -> None:
-        """Replace expected counts by whole rows; cells are ordered so that similar cells exchange rows."""
+        """Round expected counts to n whole rows; cells are ordered so that similar cells exchange rows."""
         if self._whole:
             return
         bins = [self.digits[column] for column in sorted(self.digits)]
@@ -204,7 +216,7 @@ class Frontier:
         self._whole = True
 
     def shares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """Return the share of every combination of bins of these columns, as an array with an axis for each column."""
+        """Return the share of every combination of bins of these columns, as an array with one axis for each column."""
         shape = tuple(self.sizes[column] for column in columns)
         codes = np.zeros(len(self.expected), dtype=np.int64)
         for column, size in zip(columns, shape, strict=True):
@@ -214,23 +226,24 @@ class Frontier:
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Return integers that sum to n, each the floor or ceiling of its expected count, each right on average.
+    """Round expected counts to integers that sum to n; each is the floor or ceiling of its count scaled to n, and is unbiased.
 
-    Systematic sampling (Madow 1949): a comb of n equally spaced teeth with one random offset is laid over the line of
-    cells. Sums over runs of neighbouring cells are off by less than 1.
+    This is systematic sampling (Madow 1949) with n equally spaced points and one random offset on the line of cells. Sums over
+    neighbouring cells have an error below 1.
     """
     total = expected.sum()
     if not (np.isfinite(total) and total > 0):
         raise RejectedRound("the network gives no mass to any cell")
     edges = np.floor(np.cumsum(expected) * (n / total) + generator.random()).astype(np.int64)
-    edges[np.flatnonzero(expected)[-1] :] = n  # a sum that ends just below n must not leave a row to a cell of 0
+    edges[np.flatnonzero(expected)[-1] :] = n  # rounding errors must not assign the last row to a cell of probability 0
     return np.diff(np.minimum(edges, n), prepend=0)
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Split each row's integer total by its shares: systematic rounding with an independent offset for every row.
+    """Divide the integer total of each row by the row's shares, by systematic rounding with an independent offset for every
+    row.
 
-    The offsets must be independent: rows with one record each and the same shares would otherwise all choose alike.
+    The offsets must be independent: otherwise all rows with total 1 and the same shares would choose the same cell.
     """
     edges = np.floor(np.cumsum(shares, axis=1) * totals[:, None] + generator.random(len(totals))[:, None])
     last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
@@ -241,11 +254,13 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
 def build_network(
     tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
 ) -> BayesianNetwork:
-    """Return the network for measured tables in sampling order (each table's parents come before it).
+    """Build a network from measured tables, which are in sampling order: the parents of each table come before it.
 
     Parameters
     ----------
-    generator : for rows of the model itself, where the law of some parents is too large to work out exactly.
+    n : the public number of rows.
+    plausibility : the rules, whose structural zeros are exact zeros of the network.
+    generator : draws rows of the model, where the distribution of some parents is too large to be computed exactly.
     """
     free = [~plausibility.structural_zeros(table.columns) for table in tables]
     agreed = agree(tables, free, n)
@@ -264,11 +279,11 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Make the marginals of all tables on their shared columns equal, each weighed by its precision.
+    """Make the marginals of all tables on shared columns equal, by averages weighted with their precisions.
 
     Parameters
     ----------
-    free : per table, False at structural zeros; those cells become 0 and carry no noise.
+    free : per table, False at structural zeros; these cells become 0 and have no noise.
     n : the public number of rows, the exact total of every table.
     """
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
@@ -277,7 +292,7 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
         margins = [added_up(values[i], tables[i].columns, shared) for i in users]
         cells = [added_up(free[i].astype(float), tables[i].columns, shared) for i in users]
         if shared:
-            # each margin cell is a sum of `cells` independent draws: precision 1 / cells; no free cell means exactly 0
+            # a margin cell is a sum of `cells` independent noises: precision 1 / cells; without a free cell it is exactly 0
             weights = [np.divide(1.0, c, out=np.full_like(c, 1e12), where=c > 0) for c in cells]
             target = sum(w * m for w, m in zip(weights, margins, strict=True)) / sum(weights)
         else:
@@ -289,7 +304,9 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
 
 
 def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return all intersections of two or more tables' columns, the empty set first, small sets before large ones."""
+    """Return all intersections of the columns of two or more tables; the empty set comes first, and small sets before large
+    sets.
+    """
     closure: set[frozenset[int]] = set()
     for columns in column_sets:  # every intersection of the tables so far, with and without one more
         closure |= {intersection & set(columns) for intersection in closure} | {frozenset(columns)}
@@ -298,7 +315,7 @@ def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]
 
 
 def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) -> np.ndarray:
-    """Return the non-negative vector with this sum that is nearest to `values`, zero where not allowed."""
+    """Return the non-negative vector nearest to `values` that sums to `total` and is zero where not allowed."""
     return _simplex_rows(values[None, :], np.array([total]), allowed[None, :])[0]
 
 
@@ -306,7 +323,7 @@ def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -
     """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
     ordered = np.sort(np.where(allowed, values, -np.inf), axis=1)[:, ::-1]
     ranks = np.arange(1, values.shape[1] + 1)
-    # (the sum of the k largest - total) / k grows up to the number of values that stay above 0, and falls from there on
+    # (sum of the k largest - total) / k increases until k is the number of positive values, then decreases
     threshold = ((np.cumsum(ordered, axis=1) - totals[:, None]) / ranks).max(axis=1)
     return np.where(allowed & (totals > 0)[:, None], np.maximum(values - threshold[:, None], 0.0), 0.0)
 
@@ -314,7 +331,9 @@ def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -
 def nearest_with_margins(
     values: np.ndarray, row_totals: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
-    """Return the non-negative table nearest to `values` with given row and column sums (Dykstra's alternating projections)."""
+    """Return the non-negative table nearest to `values` with given row and column sums, by Dykstra's alternating
+    projections.
+    """
     table, row_part, column_part = values, np.zeros_like(values), np.zeros_like(values)
     for _ in range(_DYKSTRA_STEPS):
         by_column = _simplex_rows((table + column_part).T, column_totals, allowed.T).T
@@ -325,21 +344,20 @@ def nearest_with_margins(
 
 
 def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return rows normalised to probabilities; a row without mass takes the column's marginal over its allowed cells."""
+    """Return the rows normalised to probabilities; a row without mass gets the column's marginal over its allowed cells."""
     fallback = np.where(allowed, column_totals + 1e-9, 0.0)
     sums = table.sum(axis=1, keepdims=True)
     filled = np.where(sums > 0, table, fallback)
     sums = filled.sum(axis=1, keepdims=True)
-    uniform = np.full_like(table, 1.0 / table.shape[1])  # only for parents that are themselves impossible
+    uniform = np.full_like(table, 1.0 / table.shape[1])  # only for impossible bins of parents
     return np.divide(filled, sums, out=uniform, where=sums > 0)
 
 
 def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
-    """Return Pr[parents] under the network built so far, axes in the order of `parents`.
+    """Return Pr[parents] under the network so far, with axes in the order of `parents`.
 
-    Only the parents and their ancestors matter; all other columns sum to 1. It is exact as long as the junction tree of these
-    has cliques of at most DENSE_LIMIT cells, as it has up to some twenty columns. Beyond that it is the shares among the rows
-    of `drawn`.
+    Only the parents and their ancestors matter. The result is exact if the junction tree of these columns has cliques of at
+    most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise it is estimated from the rows of `drawn`.
     """
     if not parents:
         return np.ones(())
@@ -359,30 +377,31 @@ def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn
         home, conditional = tree.home(scope), added_up(family.conditional, (*family.parents, family.column), scope)
         tables[home] = tables[home] * spread(conditional, scope, tree.cliques[home])
     home = tree.home(parents)
-    for edge in reversed(list(tree.edges_from(home))):  # what is far from the parents is summed out first
+    for edge in reversed(list(tree.edges_from(home))):  # sum out the cliques farthest from the parents first
         message = added_up(tables[edge.stop], tree.cliques[edge.stop], edge.separator)
         tables[edge.start] = tables[edge.start] * spread(message, edge.separator, tree.cliques[edge.start])
     return added_up(tables[home], tree.cliques[home], parents)
 
 
-# Bins of single rows, each by a draw of its own from public shares. All of it is post-processing.
+# The bins of single rows are drawn independently from public probabilities. All of this is post-processing.
 
 _DRAWN_TOGETHER = 2**14
-"""Single rows, which stay close to the processor."""
+"""Number of single rows that are processed at once, so that they stay in the processor's cache."""
 _PARTS = 2**8
-"""Parts of [0, 1), at most, of which each the bin is looked up; a power of 2, so that the part of a number is exact."""
+"""Largest number of equal parts of [0, 1) in the look-up table; a power of 2, so that the part of a number is exact."""
 
 
 def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
-    """Return (n,) a bin for each of n rows, drawn by the shares that its parents' bins have; a bin of share 0 is never drawn.
+    """Draw a bin for each of n rows, by the conditional probabilities given the bins of its parents; a bin of probability 0 is
+    never drawn.
 
-    A bin never falls while the number that is drawn grows. So most of equal parts of [0, 1) have one bin from end to end, which
-    is known before anything is drawn (Chen & Asmussen's guide table); only in the others is it searched for.
+    The bin increases with the uniform number. So most of the equal parts of [0, 1) lead to one bin, which a table stores (Chen
+    & Asmussen's guide table); only in the other parts is the bin searched.
 
     Parameters
     ----------
-    conditional : shares, axes (parents..., bins).
-    parents : for every parent, (n,) its bins.
+    conditional : conditional probabilities, with axes (parents..., bins).
+    parents : for every parent, its (n,) bins.
     """
     drawing = _Drawing(conditional.reshape(-1, conditional.shape[-1]), n)
     uniform, bins = generator.random(n), np.empty(n, dtype=drawing.kind)
@@ -397,12 +416,12 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
 
 
 class _Drawing:
-    """Bins by shares, from numbers in [0, 1).
+    """Inversion of several discrete distributions: maps uniform numbers in [0, 1) to bins, with a guide table.
 
     Parameters
     ----------
-    shares : (rows, bins) of each law; they need not add up to 1.
-    n : how many numbers there will be, about.
+    shares : (rows, bins) the probabilities of each distribution, up to a factor.
+    n : the approximate number of draws, which determines the size of the guide table.
     """
 
     def __init__(self, shares: np.ndarray, n: int):
@@ -421,7 +440,7 @@ class _Drawing:
         self._guide = np.where(first == last, first, self._unknown).astype(self.kind)
 
     def bins(self, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        """Return the (n,) bins of these laws for these numbers."""
+        """Return the (n,) bins, from the (n,) indices of distributions and the (n,) uniform numbers."""
         bins: np.ndarray = self._guide.take(rows * self._parts + (uniform * self._parts).astype(np.int64))
         left = np.flatnonzero(bins == self._unknown)
         bins[left] = self._searched(rows.take(left), uniform.take(left))
@@ -431,39 +450,41 @@ class _Drawing:
         aims, first = uniform * self._totals.take(rows), rows << self._halvings
         ends = first.copy()
         for step in (1 << halving for halving in reversed(range(self._halvings))):
-            # how many ends lie at or below the aim, by halves
+            # binary search for the number of ends at or below the aim
             ends += np.multiply(aims >= self._inner.take(ends + (step - 1)), step, dtype=np.int64)
-        return np.minimum(ends - first, self._last.take(rows))  # a product rounded up to the end leads to no bin of 0
+        return np.minimum(ends - first, self._last.take(rows))  # rounding up must not lead to a bin of probability 0
 
 
-# Whole rows get the bins of a further column evenly: a function of the model and of random numbers, no private data.
+# Whole rows get the bins of a further column evenly. The result depends on the model and on random numbers, not on private
+# data.
 #
-# A draw for every row by itself adds to the noise of the model's tables what another sample of so many rows would. That is
-# needless: the rows with the same parents' bins can share out the bins among themselves. A comb of equally spaced teeth with a
-# random offset is laid over the line of rows, each as long as its chance of the bin (systematic sampling, Madow 1949); those
-# that hold a tooth get it. On the line the rows with the same parents' bins are neighbours, in a random order, so each gets the
-# bin with its own chance, and which of them get it tells nothing of their other columns. One bin after another is given out
-# like this, the last one first.
+# Independent draws would add a sampling error to the tables of the model. This is avoidable: the rows with the same bins of the
+# parents can divide the bins among themselves. Equally spaced points with a random offset are placed on the line of rows, on
+# which the length of each row is its probability of the bin (systematic sampling, Madow 1949). Rows that contain a point get
+# the bin. Rows with the same bins of the parents are neighbours on the line, in random order. So each row gets the bin with its
+# own probability, and which of these rows get it does not depend on their other columns. The bins are assigned one after
+# another, the last bin first.
 
 
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the bins of cells with whole numbers of rows: (m,) places of the cells, (m,) bins, and (m,) how many rows get
-    them.
+    """Assign bins of a further column to cells with whole numbers of rows; return (m,) cells, (m,) bins and (m,) numbers of
+    rows.
 
-    Of the rows that are not given a later bin, every stretch of the line gets a bin as often as its chances say, up to less
-    than one row; a bin of share 0 is never given.
+    Among the rows without a later bin, every stretch of the line gets a bin as often as its probabilities state, with an error
+    below one row. A bin of probability 0 is never assigned.
 
     Parameters
     ----------
-    conditional : shares, axes (parents..., bins).
-    parents : for every parent, (n_cells,) its bins.
-    totals : (n_cells,) rows of each cell.
+    conditional : conditional probabilities, with axes (parents..., bins).
+    parents : for every parent, its (n_cells,) bins.
+    totals : (n_cells,) number of rows of each cell.
     """
     shares = conditional.reshape(-1, conditional.shape[-1])
     upto = np.cumsum(shares, axis=1)
-    # the chance of a bin where no later one is given; the first possible bin takes what is left, as x / x is 1
+    # probability of a bin given that no later bin was assigned; the first possible bin gets all remaining rows, since x / x is
+    # 1
     chance_of = np.divide(shares, upto, out=np.ones_like(shares), where=upto > 0)
     groups = np.ravel_multi_index(tuple(parents), conditional.shape[:-1]) if parents else np.zeros(len(totals), dtype=np.int64)
     line = generator.permutation(len(totals))

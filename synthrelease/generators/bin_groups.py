@@ -1,7 +1,7 @@
-"""Bins that are too small for their noise are put together, and divided again in the rows. All of it is post-processing.
+"""Group bins that are too small for their noise before a fit, and divide groups into bins again in the rows.
 
-A model of groups is smaller, and its tables have less noise. Bins go into one group only where every plausibility rule treats
-them alike, so that a row of groups is plausible just when each row of its bins is.
+All of this is post-processing. A model over groups is smaller, and its tables have less noise. Bins form a group only if every
+plausibility rule treats them alike, so a row of groups is plausible if and only if each row of its bins is.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.generators.bayesian_network import nearest_on_simplex, systematic_rounding
 
 _REST = 0.4
-"""Of the rows that a group of neighbours needs: so many are enough beside a group that has them."""
+"""Share of the required rows that suffices for a group of neighbouring bins next to a group with enough rows."""
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return the rules as masks of two columns, none of them superfluous, where such masks are equivalent; rules that share a
-    column are joined.
+    """Return the rules as masks of two columns, without superfluous masks, where such masks are equivalent; otherwise
+    unchanged.
     """
     return [part for mask in masks for part in _pairs_of(mask)]
 
@@ -37,7 +37,7 @@ def _pairs_of(mask: Mask) -> list[Mask]:
     shadows = {pair: shadow for pair, shadow in shadows.items() if not shadow.all()}
     if not np.array_equal(_all_of(shadows, allowed.shape), allowed):
         return [mask]
-    for pair in sorted(shadows, key=lambda pair: -float(shadows[pair].mean())):  # those that forbid least, first
+    for pair in sorted(shadows, key=lambda pair: -float(shadows[pair].mean())):  # the masks that forbid least come first
         others = {other: shadow for other, shadow in shadows.items() if other != pair}
         if np.array_equal(_all_of(others, allowed.shape), allowed):
             shadows = others
@@ -52,7 +52,7 @@ def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) 
 
 
 def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
-    """Return a number for every bin of a column: the same for bins that all rules treat alike."""
+    """Return a class number for every bin of a column; bins that all rules treat alike have the same number."""
     signs: list[tuple[bytes, ...]] = [()] * size
     for mask in masks:
         if column in mask.columns:
@@ -63,14 +63,15 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """Return the (n_bins,) group of every bin, numbered from 0 in the order of their first bins; where nothing is put together,
-    each bin is its own group.
+    """Return the (n_bins,) group of every bin; groups are numbered from 0 in the order of their first bins.
 
     Parameters
     ----------
     counts : noisy counts of the bins.
-    ordered : the first so many bins are in order: of these, neighbours are put together until they have `least_ordered`
-        rows. Of the others those below `least` rows are put together.
+    classes : the class number of every bin (`rule_classes`); only bins of one class are grouped.
+    ordered : how many of the first bins are ordered. Neighbours among these are grouped until a group has `least_ordered` rows.
+    least : bins without order that have fewer rows than this are grouped.
+    least_ordered : smallest number of rows of a group of ordered bins.
     """
     into = np.full(len(counts), -1, dtype=np.int64)
     groups = 0
@@ -89,16 +90,16 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
 
 
 def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return start and end of every run of equal numbers."""
+    """Return the start and end of every run of equal numbers."""
     starts = [b for b in range(len(classes)) if b == 0 or classes[b] != classes[b - 1]]
     return list(zip(starts, [*starts[1:], len(classes)], strict=True)) if starts else []
 
 
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
-    """Number the groups of one run of bins from `groups` on; the next free number.
+    """Group one run of ordered bins, with group numbers from `groups` on, in place; return the next free number.
 
-    A bin that is large enough alone takes neither those before it nor those after it, if these have `_REST` of `least` rows:
-    the many at zero say nothing about the few above it. What is left over and has less joins the last group.
+    A bin that has enough rows by itself is not grouped with the bins before or after it, if these have `_REST` of `least` rows:
+    for example, many rows at zero say nothing about few rows above zero. Remaining bins with fewer rows join the last group.
     """
     positive, held, opened = np.maximum(counts, 0), 0.0, False
     for b in range(start, stop):
@@ -111,7 +112,7 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
 
 
 def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Layout) -> Plausibility:
-    """Return the masks over groups of bins: a group is allowed where any of its bins is."""
+    """Return the masks over groups of bins; all bins of a group have the same entries."""
     first = [np.unique(into, return_index=True)[1] for into in maps]
     grouped = []
     for mask in masks:
@@ -123,12 +124,13 @@ def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Lay
 
 
 def divided(groups: np.ndarray, into: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return (n_rows,) a bin inside its group for every row: in proportion to the nearest non-negative counts, systematically
-    rounded.
+    """Return a bin within its group for every row, (n_rows,): in proportion to the non-negative counts nearest to the noisy
+    counts.
 
     Parameters
     ----------
     groups : (n_rows,) the group of every row.
+    into : (n_bins,) the group of every bin.
     counts : (n_bins,) noisy counts.
     """
     bins = np.zeros(len(groups), dtype=np.min_scalar_type(len(into) - 1))

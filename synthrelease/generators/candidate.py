@@ -1,4 +1,4 @@
-"""A candidate is a synthetic table to be scored: private counts are merged, modelled, sampled, filtered and projected."""
+"""Make a candidate, a synthetic table to be scored: fit a model, sample plausible rows, and project them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge
 
-# Models of shared measurements are fitted once: what a round has fitted, later rounds take as it is.
+# Models of shared measurements are fitted once, and later rounds use the same model.
 #
-# With shared measurements the model of a configuration is a function of these, of the configuration and of public tables, the
-# same in every round. Keeping it is post-processing and changes nothing about the law of any output (theory 5.1, measure once,
-# select many); rows are drawn afresh in every round. Which rounds found a kept model shows in times alone, which are not
-# published.
+# With shared measurements the model of a configuration is a function of the measurements, the configuration and public tables,
+# so it is the same in every round. Storing it is post-processing and does not change the distribution of any output (theory
+# 5.1, measure once, select many); rows are drawn again in every round. Only running times show which rounds used a stored
+# model, and these are not published.
 
 _MOST_NUMBERS = 2**22
-"""Of all kept models together: 32 MB. What does not fit is fitted again in every round."""
+"""Largest number of numbers in all stored models together: 32 MB. Models beyond this limit are fitted again in every round."""
 
 
 def _numbers_in(value: object) -> int:
-    """Return how many numbers a model holds: in all arrays of its fields, but in its rules, which all models share."""
+    """Return how many numbers the arrays of a model contain, without its rules, which all models share."""
     if isinstance(value, np.ndarray | tuple):
         return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
     if not is_dataclass(value) or isinstance(value, Plausibility):
@@ -41,17 +41,17 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """The models fitted in one process to the same measurements, by their other inputs."""
+    """The models that were fitted to the same measurements in one process, by their other inputs."""
 
     numbers: int = 0
     _models: dict[str, Model | str] = field(default_factory=dict)
 
     def get(self, key: str, fit: Callable[[], Model]) -> Model:
-        """Return the model of this key; fit it if it is missing.
+        """Return the stored model with this key; fit and store it first if it is missing.
 
         Raises
         ------
-        RejectedRound : when there is none: every time, for the reason of the first.
+        RejectedRound : when the fit fails; later calls with this key raise the same error.
         """
         if key not in self._models:
             try:
@@ -70,23 +70,23 @@ class KeptModels:
         return kept_model
 
 
-# Rows beside the noisy tables that they were made from: a model that did not follow its own tables gives no release.
+# A candidate whose rows contradict the noisy tables of its own model is rejected.
 #
-# Criteria ask what the steward thought of. A column that none asks about can be wrong by any amount, where a prior weighs more
-# than the tables or a model did not converge, and then rows and published tables of one release contradict each other. The
-# comparison costs nothing: both sides are what the round has paid for.
+# Criteria check only what the steward specified. A column without a criterion could have any error if a prior outweighs the
+# tables or a model did not converge; rows and published tables of one release would then contradict each other. The comparison
+# has no privacy cost, because it uses only outputs that are already paid for.
 
 FAR = 0.1
-"""Of the rows: how far the share of a bin may be from that of its own tables, beyond their noise."""
+"""Largest difference between the share of a bin in the rows and in the noisy tables, beyond the noise."""
 RISK = 1e-6
-"""The probability that the noise of a count is beyond its limit, for each count."""
+"""Probability that the noise of a count exceeds its limit, for each count."""
 
 
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
-    """Return whether a bin of a single column has another share in the rows than in a table that holds the column, by far.
+    """Return whether the share of a bin of a single column in the rows differs clearly from its share in a noisy table.
 
-    Rows in a bin that is counted apart are in no table, so they are left aside. Cells that the rules exclude are no part of the
-    comparison: released rows have none of them, whatever the tables say.
+    Rows in rare bins that are counted separately are in no table, so they are ignored. Cells that the rules exclude are
+    ignored, too, because released rows are never in such cells.
 
     Parameters
     ----------
@@ -95,13 +95,13 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
     from synthrelease.generators.marginals_mechanism import without
 
     rows = without(rows, [rare_bin.of for rare_bin in measured.rare_bins])
-    shares = cache(lambda column: rows.marginal((column,)) / rows.total)  # many tables have the same column
+    shares = cache(lambda column: rows.marginal((column,)) / rows.total)  # cached, because many tables contain the same column
     for table in measured.tables:
         allowed = ~plausibility.structural_zeros(table.columns)
         values, cells = np.where(allowed, table.values, 0), np.where(allowed, table.cells, 0)
         total, limit = int(values.sum()), table.noise.limit(RISK)
         if total <= limit * math.sqrt(cells.sum()):
-            continue  # no row is told from noise
+            continue  # the table cannot be distinguished from noise
         for axis, column in enumerate(table.columns):
             beside = tuple(other_axis for other_axis in range(len(table.columns)) if other_axis != axis)
             share, noise = values.sum(axis=beside) / total, limit * np.sqrt(cells.sum(axis=beside)) / total
@@ -119,9 +119,9 @@ MAX_RESAMPLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A synthetic table over the bins of its configuration. Differentially private already: public from here on.
+    """A synthetic table over the bins of its configuration. It is differentially private, and so public.
 
-    `measured` are the noisy marginals it was made from, where its generator has such.
+    `measured` are the noisy marginals from which the table was made; None for a generator without such marginals.
     """
 
     configuration: Configuration
@@ -146,25 +146,25 @@ def make_candidate(
     kept_models: KeptModels | None = None,
     rows: int | None = None,
 ) -> Candidate:
-    """Fit the generator, sample n plausible rows, project them.
+    """Fit the generator, sample plausible rows and project them; return the candidate.
 
     Parameters
     ----------
     private : the private table, merged to the configuration's bins.
     background : rules and prior over the same bins.
     charge : the planned charge of one fit.
-    shared : measurements over the configuration's bins, made once for all rounds; then nothing is spent here.
-    kept_models : models of these shared measurements that were fitted before.
-    rows : how many rows to sample, public; as many as the private table has when omitted.
+    shared : measurements over the configuration's bins that were made once for all rounds; with them, nothing is spent here.
+    kept_models : the stored models of these shared measurements.
+    rows : the public number of rows to sample; the number of rows of the private table when omitted.
 
     Raises
     ------
-    RejectedRound : when the noisy model yields no table, or one that contradicts its own measurements.
+    RejectedRound : when the noisy model yields no table, or a table that contradicts its own measurements.
 
     Privacy
     -------
-    Only the generator's fit reads private counts; it spends its own charge. With `shared` nothing does. What is compared
-    afterwards (`contradicts_its_tables`) is a function of the measurements and of the rows, which are public from here on.
+    Only the generator's fit reads private counts, and it spends its own charge. With `shared` no private counts are read. The
+    comparison afterwards (`contradicts_its_tables`) is a function of the measurements and of the rows, which are public.
     """
     chosen, measured = configuration.generator, shared
     if isinstance(chosen, MeasuringGenerator):
@@ -183,7 +183,7 @@ def make_candidate(
 
 
 def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
-    """Return n plausible rows by rejection: draw, drop implausible rows, draw the missing ones again."""
+    """Return n plausible rows by rejection sampling: draw rows, drop implausible rows, and draw as many again."""
     table = plausibility.filter(model.sample(n, entropy))
     for _ in range(MAX_RESAMPLES):
         missing = n - table.total

@@ -1,4 +1,4 @@
-"""Tables of a fitted junction tree: of every pair of columns, and how large the tree becomes with one more table."""
+"""Compute tables of all pairs of columns from a fitted junction tree, and the size of the tree with one more table."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from synthrelease.generators.junction_tree import JunctionTree
 
 @dataclass(frozen=True, kw_only=True)
 class CompetingTable:
-    """A table that competes with others for the next measurement. All of it is public.
+    """A table that competes with others for the next measurement; all fields are public.
 
     Attributes
     ----------
-    expected : int64 counts that a model gives its cells.
-    weight : how much its error counts, at least 1.
-    handicap : what is taken off its error, in records.
+    columns : the columns of the table.
+    expected : the int64 counts of its cells that a model expects.
+    weight : the factor of its error, at least 1.
+    handicap : the number of records that is subtracted from its error, for the noise of a measurement.
     """
 
     columns: Columns
@@ -33,14 +34,14 @@ class CompetingTable:
 
 
 def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Columns, np.ndarray]:
-    """Return the share of every cell of every table of two columns, by increasing columns.
+    """Return the shares of the cells of every table of two columns, by increasing columns.
 
-    Of a pair that no clique holds, the joint table of the smaller column with the separators is carried along the tree to the
-    first clique that holds the larger one.
+    For a pair that no clique contains, the joint table of the smaller column with the separators is passed along the tree to
+    the first clique that contains the larger column.
 
     Parameters
     ----------
-    shares : of the cells of each clique.
+    shares : the shares of the cells of each clique.
     """
 
     @cache
@@ -51,7 +52,7 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Column
     for number, clique in enumerate(tree.cliques):
         pairs |= {pair: margin(number, pair) for pair in combinations(clique, 2)}
     for column in range(len(tree.sizes)):
-        into: dict[int, tuple[Columns, np.ndarray]] = {}  # clique -> separator before it, Pr[column | separator]
+        into: dict[int, tuple[Columns, np.ndarray]] = {}  # clique -> its separator, Pr[column | separator]
         for edge in tree.edges_from(tree.home((column,))):
             separator = edge.separator
             if column in separator:
@@ -76,22 +77,22 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Column
 
 @dataclass(frozen=True, kw_only=True)
 class Joining:
-    """How a pair of columns can be joined: the column sets that then belong together, and the cells of the largest."""
+    """A way to connect a pair of columns: the column sets that must then share cliques, and the cells of the largest set."""
 
     sets: tuple[Columns, ...]
     cells: int
 
 
 def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
-    """Return, for every pair of columns, how little they can be joined by.
+    """Return for every pair of columns a cheap way to connect it in the tree.
 
-    A column that is carried along the tree to the other one joins every separator on its way, and so the columns of every two
-    separators that follow each other. With these sets the cliques stay those of a chordal graph: a junction tree of them has
-    no larger clique. The smaller of the two directions is taken; pairs inside a clique need nothing.
+    One column is added to every separator on the path to the other column, and so to every two successive separators. With
+    these sets the cliques remain those of a chordal graph, so a junction tree has no larger clique than these sets. The
+    direction with fewer cells is taken; pairs inside a clique need no new sets.
     """
     ways: dict[Columns, Joining] = {}
     for column in range(len(tree.sizes)):
-        way: dict[int, tuple[Columns, Joining]] = {}  # clique -> separator before it, the sets on the way
+        way: dict[int, tuple[Columns, Joining]] = {}  # clique -> its separator, the sets on the path
         for edge in tree.edges_from(tree.home((column,))):
             if column in edge.separator:
                 continue

@@ -1,10 +1,10 @@
-"""Rules that count, as exact zeros of a model: how many there are so far is a further column after each thing that is counted.
+"""Turn rules that count, such as "at most one spouse", into exact zeros of a model, with additional columns of running counts.
 
-"At most one spouse" is about a column of every member at once, and a table of them all would have too many cells. A count goes
-from member to member: what it is after one of them is a function of what it was before and of this member's bins. So with a
-column for the count after each, every table is small, and what the rule says is about the last count alone. The further columns
-are functions of the others: a row has one of each, so a law over rows with them is one over rows without, and the rows that it
-leaves out are just those that break the rule. Nothing private is looked at.
+The rule "at most one spouse" concerns a column of every member at once, and a table of all these columns would have too many
+cells. A running count after each member is a function of the count before and of this member's bins. With a column for each
+running count every table is small, and the rule concerns the last count only. The additional columns are functions of the
+original columns. So a distribution over extended rows is a distribution over original rows, and it excludes exactly the rows
+that break the rule. No private data are used.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from synthrelease.generators.junction_tree import largest_clique
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
 State = tuple[int, int]
-"""How many are certainly counted so far, and how many may be."""
+"""The numbers of parts that are certainly true so far, and that may be true so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountSoFar:
-    """A further column: the count after one more part.
+    """An additional column: the running count after one more part of a counting rule.
 
     Attributes
     ----------
-    column : its place, behind those of the rows.
-    before : the place of the count before it; None for the first.
-    columns : of the rows, on which the part depends.
-    into : axes (bins of `before`, where there is one, bins of each of `columns`), the bin of the count; -1 breaks a rule.
-    size : its bins.
+    column : its position, after the columns of the rows.
+    before : the position of the preceding running count; None for the first.
+    columns : the columns of the rows on which the part depends.
+    into : the bin of the running count, with axes (bins of `before`, if any, and bins of each of `columns`); -1 breaks a rule.
+    size : its number of bins.
     """
 
     column: int
@@ -48,7 +48,7 @@ class CountSoFar:
 
     @property
     def mask(self) -> Mask:
-        """The rule that every other count is impossible."""
+        """Return the mask that forbids every value except the correct running count."""
         axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
         return Mask(columns=axes_of, forbidden=into[..., None] != np.arange(self.size))
@@ -56,11 +56,13 @@ class CountSoFar:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """Further columns that hold running counts, so that rules that count become small masks.
+    """Additional columns of running counts, with which rules that count become small masks.
 
     Attributes
     ----------
-    ends : what the rules say of the last counts and of columns that are not counted.
+    layout : the layout of the rows without running counts.
+    steps : the running counts, in order.
+    ends : the masks of the rules over final counts and columns that are not counted.
     """
 
     layout: Layout
@@ -69,12 +71,14 @@ class Counters:
 
     @classmethod
     def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
-        """Return the counters of all rules that count, while no more than this many cells depend on each other; the others are
+        """Return the running counts for all rules that count; rules that would create a clique of more than `cells` cells are
         omitted.
 
         Parameters
         ----------
-        structure : sets of columns that a model ties together beside the rules.
+        plausibility : the rules.
+        cells : largest number of cells of a clique.
+        structure : column sets that the model ties together in addition to the rules.
 
         Examples
         --------
@@ -93,7 +97,7 @@ class Counters:
 
     @property
     def wide(self) -> Layout:
-        """The layout of the rows with their counts."""
+        """Return the layout of the rows with their running counts."""
         numbers = range(1, len(self.steps) + 1)
         return Layout(
             columns=(*self.layout.columns, *(f"count {number}" for number in numbers)),
@@ -105,7 +109,7 @@ class Counters:
         return [*(step.mask for step in self.steps), *self.ends]
 
     def added(self, table: Counts) -> Counts:
-        """Return the rows of a table with their counts; rows that break a rule are removed."""
+        """Return the rows of a table with their running counts, without the rows that break a rule."""
         bins, follows = list(table.bins), np.ones(len(table), dtype=bool)
         for step in self.steps:
             columns = (*(() if step.before is None else (step.before,)), *step.columns)
@@ -118,7 +122,7 @@ class Counters:
 
 
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
-    """Join rules that count the same to one rule, which needs one count."""
+    """Join rules that count the same parts into one rule, which needs one running count."""
     by_count: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
     for rule in rules:
         counted = frozenset(count.parts for count in _counts_of(rule.rule))
@@ -137,9 +141,7 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return the counters with one more rule; None where it counts nothing, or its count depends on too many columns at
-    once.
-    """
+    """Return the running counts with one more rule; None where the rule counts nothing, or a part depends on too many cells."""
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
     if not parts:
@@ -181,9 +183,9 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Return the counts without the values after which the rule is broken whatever follows: for "at most one", 0 and 1 remain.
+    """Return running counts without values that always break the rule: for "at most one", 0 and 1 remain.
 
-    Counts after which everything that follows is the same are one: where a column has "3 or more", from 3 on they are.
+    Values with the same consequences are merged: where a column has "3 or more", all values from 3 on.
     """
     last = np.moveaxis(end.forbidden, -1, 0).reshape(end.forbidden.shape[-1], -1)
     if last.all():
@@ -201,8 +203,9 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _alike(rows: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (n,) place of each row among the different ones, -1 for `ends`; and the first of each of these, in their
-    order."""
+    """Return the (n,) index of each row among the distinct rows, -1 where `ends` is True, and the index of the first row of
+    each distinct row.
+    """
     number, first_rows, known_rows = np.full(len(rows), -1), list[int](), dict[bytes, int]()
     for row in np.flatnonzero(~ends).tolist():
         text = rows[row].tobytes()
@@ -236,10 +239,10 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns that decide whether a part is counted, and where it certainly is and where it may be; None if too
-    many.
+    """Return the columns on which a part depends, and where it is certainly true and may be true; None where these have too
+    many cells.
 
-    Columns that make no difference among possible cells are left out: of a member who is not there nothing is true.
+    Columns that make no difference among possible cells are dropped; for an absent member no part is true.
     """
     columns = sorted(rule.places[name] for name in columns_of(part))
     shape = tuple(plausibility.layout.sizes[column] for column in columns)
@@ -261,14 +264,14 @@ def _part(
 
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
-    """Return where a part is true of rows, and where it is false."""
+    """Return where a part is true of records, and where it is false."""
     is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))
 
 
 def _enough(count: Count, rule: RecordRule) -> int:
-    """Return a number from which on more makes no difference."""
+    """Return the count from which higher counts make no difference to the rule."""
     most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
     return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
 
@@ -278,7 +281,7 @@ def _counts_of(rule: Rule) -> Iterable[Count]:
 
 
 def _named(part: Rule) -> set[str]:
-    """Return the columns that a part without `and`, `or` and `not` names, other than the counted ones."""
+    """Return the columns that an atomic part of a rule names outside of counted parts."""
     if isinstance(part, Comparison):
         return {part.column}
     if isinstance(part, Gap):

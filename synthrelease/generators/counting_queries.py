@@ -1,8 +1,8 @@
-"""Counting queries that are answered one after the other: the common part of MWEM and PEP.
+"""Define counting queries and a model that is corrected one query at a time: the common part of MWEM and PEP.
 
-A query asks how many rows have given bins in some columns. In each iteration the query that the model answers worst is chosen
-privately, its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model
-holds every plausible cell; cells that a rule excludes are exact zeros. Which queries may be asked is public.
+A query counts the rows with given bins in some columns. In each iteration a query with a large model error is chosen privately,
+its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model stores
+every cell; cells that a rule excludes are exact zeros. The pool of possible queries is public.
 """
 
 from __future__ import annotations
@@ -21,31 +21,34 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.bayesian_network import systematic_rounding
 
 CELL_LIMIT = 2**21
-"""Cells of the largest table that these generators take: every iteration looks at all of them."""
+"""Largest number of cells of a table for these generators, because every iteration uses all cells."""
 
 _SMALLEST = 1e-9
-"""Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
+"""Smallest target share of a query, and smallest distance from 1: a share of exactly 0 could never increase again."""
 
 _LARGEST = 100.0
-"""Of the logarithm of a correction: more would overflow. A cell of so small a share comes back in steps."""
+"""Largest logarithm of a correction factor, to avoid overflow; a cell with a very small share increases in several steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountingQuery:
-    """How many rows are in one cell of the sub-table of `columns`; `place` is its index in that sub-table."""
+    """The query for the number of rows in one cell of the sub-table of `columns`; `place` is the cell's index in the
+    sub-table.
+    """
 
     columns: Columns
     place: tuple[int, ...]
 
 
 class QueryPool:
-    """The queries that may be selected, by sub-table.
+    """The public pool of queries that may be selected, by sub-table.
 
     Parameters
     ----------
-    queries : how many: all cells of one column, then of pairs of columns, and so on; of the last size of sub-tables that do not
-        all fit a random choice (public).
-    marginal : sub-tables of at most so many columns.
+    queries : largest number of queries: all cells of single columns, then of pairs of columns, and so on. Of the last number of
+        columns whose cells do not all fit, a random choice is taken.
+    marginal : largest number of columns of a sub-table.
+    generator : draws this random choice; public.
     """
 
     def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):
@@ -74,14 +77,14 @@ class QueryPool:
         raise IndexError(number)
 
     def shares(self, model: Shares) -> np.ndarray:
-        """Return the (n_queries,) model's answers, as shares of all rows."""
+        """Return the (n_queries,) answers of the model, as shares of all rows."""
         return np.concatenate([model.marginal(columns).ravel()[cells] for columns, cells in self.tables])
 
 
 class Shares:
-    """The shares of all cells, corrected slice by slice; they add up to 1 over the plausible cells.
+    """The shares of all cells of a table, which sum to 1 and are corrected one query at a time.
 
-    `cells` are the shares times `total`, so that a correction touches its slice alone.
+    `cells` are the shares times `total`, so that a correction changes only the cells of its query.
     """
 
     def __init__(self, free: np.ndarray):
@@ -97,7 +100,7 @@ class Shares:
         return self._marginals[columns]
 
     def of(self, query: CountingQuery) -> float:
-        """Return the share of the rows that a query counts."""
+        """Return the model's share of rows for a query."""
         return float(self.cells[self._slice(query)].sum()) / self.total
 
     def weigh(self, query: CountingQuery, share: float) -> None:
@@ -105,14 +108,14 @@ class Shares:
         self.multiply(query, math.exp((min(max(share, 0.0), 1.0) - self.of(query)) / 2))
 
     def project(self, query: CountingQuery, share: float) -> None:
-        """Move to the nearest table, in Kullback-Leibler divergence, that gives this answer (Liu et al. 2021, Lemma 1)."""
+        """Move to the table nearest in Kullback-Leibler divergence that gives this answer (Liu et al. 2021, Lemma 1)."""
         answer, aim = self.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
         if 0 < answer < 1:
             odds = math.log(aim) - math.log(answer) + math.log1p(-answer) - math.log1p(-aim)
             self.multiply(query, math.exp(min(odds, _LARGEST)))
 
     def multiply(self, query: CountingQuery, factor: float) -> None:
-        """Multiply the share of a query's cells, and make the whole 1 again."""
+        """Multiply the shares of a query's cells by a factor, and normalise."""
         part = self._slice(query)
         before = float(self.cells[part].sum())
         self.cells[part] *= factor
@@ -133,7 +136,7 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """The measurements so far: per query the sum and number of its noisy shares."""
+    """The measurements so far: for each query the sum and the number of its noisy shares."""
 
     sums: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
@@ -152,24 +155,26 @@ class NoisyAnswers:
 
 
 def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: int) -> list[tuple[CountingQuery, float]]:
-    """Return the measured queries that the model answers worst, at most so many, with their shares. Post-processing."""
+    """Return up to `most` measured queries with the largest model errors, with their measured shares. This is
+    post-processing.
+    """
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)
     return [(pool.query(int(numbers[i])), float(shares[i])) for i in np.argsort(-gaps, kind="stable")[:most]]
 
 
-# A model that holds the probability of every cell of the table: for tables that fit in memory.
+# `DenseModel` stores the probability of every cell, for tables that fit into memory.
 
 
 @dataclass(frozen=True, kw_only=True)
 class DenseModel:
-    """`shares` (sizes of the columns) are the probabilities of all cells, up to a factor."""
+    """A model with the probabilities of all cells, up to a factor: `shares` has one axis per column."""
 
     layout: Layout
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by systematic rounding of the expected counts, rows of a rare bin side by side."""
+        """Return n rows by systematic rounding of the expected counts, with the cells of a rare bin adjacent."""
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
         order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)
@@ -177,7 +182,7 @@ class DenseModel:
 
 
 def plausible_cells(plausibility: Plausibility) -> np.ndarray:
-    """Return (sizes of the columns) 1 for every plausible cell and 0 for every other.
+    """Return an array with one axis per column: 1 for every plausible cell and 0 for every other cell.
 
     Raises
     ------

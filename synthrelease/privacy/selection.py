@@ -51,9 +51,7 @@ class StoppingLaw(Protocol):
         """Return the mean of K, which is the mean number of rounds of a search that accepts no round."""
 
     def nothing(self, rejection: Number) -> Number:
-        """Return the probability that none of K rounds is accepted, when each is rejected with probability `rejection` (1 - A
-        in theory 2b).
-        """
+        """Return the probability that none of K rounds is accepted, when each is rejected with probability `rejection`."""
 
     def price(self, epsilon: Fraction) -> Fraction:
         """Return the epsilon of the loop for pure rounds of this epsilon, rounded up."""
