@@ -1,4 +1,4 @@
-"""Choose tables privately and measure them with noise, within one budget: the private half of adaptive generators and networks.
+"""The private half of adaptive generators: choose tables privately and measure them with noise, within one budget.
 
 Private: the counts of the table, its exact sub-tables and their distances from a model's expected counts. Out: noisy tables and
 the indices of chosen tables, public. A generator learns everything through `PrivateTables`, which `Door.spend` opens. The next

@@ -1,4 +1,4 @@
-"""Measure noisy frequencies of bins and noisy gradients of a critic: the private half of the GAN families.
+"""The private half of the GAN families: measure noisy frequencies of bins and noisy gradients of a critic.
 
 Private: the counts of the table; the gradient of each of its rows, and their exact sum. Out: noisy sums of gradients, and noisy
 frequencies, public. `patectgan` uses these frequencies, too.

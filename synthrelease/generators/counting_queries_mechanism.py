@@ -1,11 +1,11 @@
-"""The private half of MWEM and PEP: the worst of the model's answers is chosen, and one count is measured, again and again.
+"""The private half of MWEM and PEP: choose queries with large model errors privately, and measure their counts with noise.
 
 Private: the exact counts of all queries of the pool, and the model's errors in them. Out: chosen queries and noisy counts,
 public.
 
 Guarantee: `iterations` choices and as many counts, each at its part (`PaperLaplace`: epsilons, `adaptive_mechanism.Gaussian`:
-rhos); neighbours replace one record. That moves a count by at most 1, and so the error |count - round(n share)| of a query:
-sensitivity 1 of both. Errors and counts are whole numbers; adaptive composition.
+rhos); neighbours replace one record. That changes a count by at most 1, and therefore the error |count - round(n share)| of a
+query: sensitivity 1 of counts and of errors. Errors and counts are whole numbers; adaptive composition.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class PaperLaplace(Laplace):
-    """With the choice of MWEM's paper."""
+    """Private tables with discrete Laplace noise and the exponential mechanism, as in the paper on MWEM."""
 
     selector: ClassVar[str] = "exponential"
 
 
 class QueryAnswers(Budgeted):
-    """The answers to all queries of a pool, closed behind a budget.
+    """The exact answers to all queries of a pool, which give noisy answers and private choices within a budget.
 
     Parameters
     ----------
-    kind : what choices and counts are made by; its parts are epsilons or rhos.
+    kind : the class whose noise and choices are used; parts of the budget are epsilons or rhos.
 
     Privacy
     -------
-    The budget pays for all answers, whatever is asked (theory 12.10, a budget that answers share out). The counts are looked at
-    with the error |count - expected| of every query, and with one count: integers, since what is expected is public. Replacing
-    one record moves a count by at most 1, and so an error.
+    The budget covers all answers, for any questions (theory 12.10, a budget that answers share out). The counts are used in the
+    errors |count - expected| of all queries, and in single counts; all are integers, since the expected counts are public.
+    Replacing one record changes a count by at most 1, and therefore an error.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]):
@@ -48,7 +48,7 @@ class QueryAnswers(Budgeted):
         self._exact, self._kind = exact_answers(counts, pool), kind
 
     def worst(self, expected: np.ndarray, part: Fraction) -> int:
-        """Return the number of a query whose count is far from the expected one, for this part of the budget."""
+        """Choose, privately, the index of a query whose count is far from its expected count, for this part of the budget."""
         self._take(part)
         errors = opaque(lambda: np.abs(self._exact - expected).tolist())
         return opaque(lambda: self._kind.chosen(errors, sensitivity=1, part=part, entropy=self._entropy))
@@ -62,11 +62,11 @@ class QueryAnswers(Budgeted):
 def answered(
     counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]
 ) -> QueryAnswers:
-    """Close private counts behind a budget: the charge covers every answer, and nothing else comes out."""
+    """Return private counts wrapped in `QueryAnswers`: the charge covers all answers, and nothing else leaves the wrapper."""
     return QueryAnswers(counts, budget, entropy, pool, kind)
 
 
 def exact_answers(counts: Counts, pool: QueryPool) -> np.ndarray:
-    """Return (n_queries,) exact integer answers."""
+    """Return the (n_queries,) exact integer answers."""
     marginals = lattice(counts)
     return np.concatenate([marginals.get(columns).ravel()[cells] for columns, cells in pool.tables])

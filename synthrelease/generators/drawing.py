@@ -1,7 +1,8 @@
-"""How far shares of the drawn rows are from those of the file: a drawing without replacement (theory 13.17, drawn shares).
+"""Bound the sampling error of shares when a release uses n rows drawn without replacement from the file (theory 13.17, drawn
+shares).
 
-A release works with n rows, a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). K is known
-up to a largest value. Of a share nothing else is known, so limits hold for every number of rows that meet its condition.
+The n rows are a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). Only an upper limit of K
+is known. The limits hold for every number of rows that satisfy the condition of a share.
 """
 
 from __future__ import annotations
@@ -14,26 +15,30 @@ from functools import lru_cache
 import numpy as np
 
 MOST_CANDIDATES = 20_000
-"""Of more rows, both drawn and left out, the closed form is taken. It is up to a quarter wider; the exact one takes seconds."""
+"""Where the numbers of drawn and of omitted rows both exceed this number, the closed form is used. It is up to a quarter wider;
+the exact limit would take seconds.
+"""
 _MOST_SHARES = 10**100
-"""Of more shares the closed form is taken: probabilities that are so small are no floats."""
+"""For more shares than this the closed form is used, because the exact probabilities would underflow."""
 _MOST_CELLS = 100_000
-"""Of more cells the drawing limits no distance of tables, for so few rows as there are."""
+"""For tables with more cells than this, no useful limit of the distance of tables exists."""
 _ROUNDING = 1e-6
-"""Probabilities that are summed here are off by a smaller part of themselves."""
+"""Upper bound of the relative error of summed probabilities."""
 _FEW = 32
 _OF_FEW = np.array([math.lgamma(number + 1) for number in range(_FEW)])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A uniform subset of `n` of K rows, n <= K <= `most`.
+    """A simple random sample of `n` of K rows, n <= K <= `most`.
 
     Attributes
     ----------
-    risk : what all limits that are asked for at once may be wrong with, over the drawing.
-    ways : on how many different bins each column could have been released, 1 where it is not named. Which ones were may depend
-        on the drawing: every table has its part of the risk, divided evenly among its ways, and then among its cells.
+    n : the number of drawn rows.
+    most : the largest possible K.
+    risk : largest probability, over the sampling, that any limit of one call is wrong.
+    ways : the number of alternative binnings of each column; 1 for a column that is not named. The released binning may depend
+        on the sample, so the risk is divided among tables, alternatives and cells.
 
     Examples
     --------
@@ -47,8 +52,10 @@ class Drawing:
     ways: Mapping[str, int] = field(default_factory=dict)
 
     def of_shares(self, shares: int) -> float:
-        """Return a limit on the difference of so many shares between the drawn rows and all K rows: all of them keep it, except
-        with a probability of at most `risk`. 0 where all rows were drawn.
+        """Return a limit on the differences of `shares` shares between the drawn rows and all K rows.
+
+        All differences are within the limit, except with a probability of at most `risk`. The limit is 0 where all rows are
+        drawn.
         """
         if self.most <= self.n:
             return 0.0
@@ -58,15 +65,18 @@ class Drawing:
         return min(closed, one_sided_limit(self.n, self.most, self.risk / 4 / shares) + 1 / self.most)
 
     def of_cells(self, bins: Mapping[str, int], largest: int, tables_named: Sequence[Sequence[str]] = ()) -> float:
-        """Return the same for all cells of all tables of at most `largest` columns, and of the named tables.
+        """Return a limit on the differences of the shares of all cells, of all tables of at most `largest` columns and of the
+        named tables.
 
         Parameters
         ----------
-        bins : of each column, as it was released.
+        bins : the number of released bins of each column.
+        largest : largest number of columns of a table.
+        tables_named : the columns of further tables.
         """
         ways = {name: self.ways.get(name, 1) for name in bins}
         if max(ways.values()) == 1:
-            cells = sum(size if size > 2 else 1 for size in bins.values()) if largest else 0  # of two bins one tells both
+            cells = sum(size if size > 2 else 1 for size in bins.values()) if largest else 0  # of two bins, one suffices
             cells += sum(_sum_of_products(list(bins.values()), number) for number in range(2, largest + 1))
             return self.of_shares(cells + sum(math.prod(bins[name] for name in table) for table in tables_named))
         times = {name: size * ways[name] for name, size in bins.items()}
@@ -76,9 +86,11 @@ class Drawing:
         return self.of_shares(tables * max(most))
 
     def of_distances(self, tables: Sequence[Sequence[str]], bins: Mapping[str, int]) -> float:
-        """Return the same of half the sum of the absolute differences over the cells of any of these tables.
+        """Return a limit on the total variation distances of these tables: half the sum of the absolute differences of their
+        cells' shares.
 
-        That is the largest difference over all sets of its cells, of which each and the rest are one share.
+        The distance is the largest difference of shares over all sets of cells; a set and its complement have the same
+        difference.
         """
         cells = max(math.prod(bins[name] for name in table) for table in tables)
         if cells > _MOST_CELLS:
@@ -88,7 +100,7 @@ class Drawing:
 
 
 def _sum_of_products(sizes: Sequence[int], number: int) -> int:
-    """Return the sum, over all sets of so many columns, of the products of their sizes."""
+    """Return the sum, over all sets of `number` columns, of the products of their sizes."""
     sums = [1] + [0] * number
     for size in sizes:
         for taken in range(number, 0, -1):
@@ -97,8 +109,8 @@ def _sum_of_products(sizes: Sequence[int], number: int) -> int:
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """Return a limit for K = `rows` and every smaller K: Hoeffding's for the rows left out, or Serfling's for the drawn
-    rows.
+    """Return a closed-form limit that holds for every K up to `rows`: Hoeffding's for the omitted rows or Serfling's for the
+    drawn rows.
     """
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
@@ -107,11 +119,10 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 
 @lru_cache(maxsize=256)
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
-    """Return the least t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric. So for the other
-    side.
+    """Return the smallest t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric.
 
-    X K - n G = -(Y K - (K - n) G) for the Y = G - X rows left out, so the smaller of both subsets is looked at. Of more than
-    `MOST_CANDIDATES` rows the closed form.
+    The same limit holds for the other side. With Y = G - X omitted rows, X K - n G = -(Y K - (K - n) G), so the smaller of the
+    two subsets is used. If it has more than `MOST_CANDIDATES` rows, the closed form is returned.
     """
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:
@@ -127,9 +138,11 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
 
 
 def worst_tail(m: int, rows: int, distance: int) -> float:
-    """Return the largest Pr[X K - m G > distance] over all G, X of a uniform subset of m of K = `rows`.
+    """Return the largest Pr[X K - m G > distance] over all G, where X is the count in a simple random sample of m of K = `rows`
+    rows.
 
-    That says X >= h for some h. As long as G has the same h the probability grows with G, so the last G of each h is looked at.
+    The event is X >= h for some h that depends on G. For a fixed h the probability increases with G, so only the largest G of
+    each h is needed.
     """
     h = np.arange(1, m + 1)
     g = (h * rows - distance - 1) // m
@@ -138,7 +151,7 @@ def worst_tail(m: int, rows: int, distance: int) -> float:
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
-    """Return Pr[X >= x] for each pair of x and G, X hypergeometric: terms are added until the rest is too small to matter."""
+    """Return Pr[X >= x] for each pair of x and G, X hypergeometric. Terms are added until the remainder is negligible."""
     x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
     possible = x <= np.minimum(g, m)
     x, ones = x[possible], g[possible].astype(float)
@@ -160,7 +173,10 @@ def _log_choices(n: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 def log_factorials(n: np.ndarray) -> np.ndarray:
-    """Return ln n! of whole numbers, by Stirling's series, with an error below 1e-15 from `_FEW` on. SciPy loads slowly."""
+    """Return ln n! of whole numbers: from a table below `_FEW`, otherwise by Stirling's series with an error below 1e-15.
+
+    SciPy has this function, but loads slowly.
+    """
     x = np.maximum(n, _FEW) + 1.0
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * x**2)) / x**2) / x**2) / x
     of_many = (x - 0.5) * np.log(x) - x + math.log(2 * math.pi) / 2 + series

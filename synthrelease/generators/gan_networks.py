@@ -1,12 +1,13 @@
-"""The public half of generative adversarial networks on cell counts: what dpgan, dpctgan and patectgan share.
+"""Implement the networks and training steps that dpgan, dpctgan and patectgan share; all of this is public.
 
-A generator network turns noise, and a condition where there is one, into rows; a critic network scores rows. `Game` holds both
-and takes a critic's gradient that is already private. From there on everything is post-processing:
+A generator network turns noise, and a condition where there is one, into rows; a critic network scores rows. `Game` contains
+the two networks, and takes gradients of the critic that are already private. All later steps are post-processing:
 
-- the generator is the mean of those of the later steps (Yazici et al. 2019): a single one circles around the table's law;
-- a condition is one bin of one column, and the row has it: the generator makes the other columns;
-- the released rows come from the whole law that the generator has learned, a mixture of as many products as it gets draws of
-  noise, rounded systematically, with exact zeros for impossible cells: no error of sampling is added.
+- the final generator is the mean over later steps (Yazici et al. 2019), because the generator of a single step circles around
+  the table's distribution;
+- a condition is one bin of one column; the row has this bin, and the generator makes the other columns;
+- the released rows come from the whole distribution that the generator has learned: a mixture of products of columns, one for
+  each draw of noise, rounded systematically, with exact zeros for impossible cells. So sampling adds almost no error.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from synthrelease.generators.base import Generator, Guaranteed
 from synthrelease.generators.counting_queries import CELL_LIMIT, DenseModel
 from synthrelease.settings.base import Mistake
 
-# A small feed-forward network on rows of bins, with the norm of every row's gradient and Adam. For the GAN.
+# A small feed-forward network on rows of bins, with the norm of every row's gradient, and the optimiser Adam.
 
 LEAK = 0.2
 """Slope of the activation below 0."""
@@ -36,23 +37,25 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Passed:
-    """The values a forward pass keeps for the backward pass: per layer the inputs (rows, in), and the output (rows, out)."""
+    """The result of a forward pass, as needed by the backward pass: the inputs (rows, in) of each layer, and the output (rows,
+    out).
+    """
 
     inputs: list[np.ndarray]
     output: np.ndarray
 
 
 class Network:
-    """Linear layers with leaky rectifiers between them.
+    """A network of linear layers with leaky rectifiers between them.
 
     Parameters
     ----------
-    sizes : of the input, the hidden layers and the output.
+    sizes : the widths of the input, the hidden layers and the output.
     generator : draws the first weights (He et al. 2015); public.
 
     Attributes
     ----------
-    weights : per layer (in + 1, out); the last line is the bias.
+    weights : per layer an array (in + 1, out); the last row is the bias.
     """
 
     def __init__(self, sizes: Sequence[int], generator: np.random.Generator):
@@ -71,23 +74,23 @@ class Network:
         return Passed(inputs, values)
 
     def deltas(self, passed: Passed, of_output: np.ndarray) -> list[np.ndarray]:
-        """Return the gradient with respect to each layer's output, per layer (rows, out), from the one for the final output
-        (rows, out).
+        """Return the gradient with respect to each layer's output, (rows, out) per layer, from the gradient `of_output` with
+        respect to the final output.
         """
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
             delta = back[0] @ self.weights[layer][:-1].T
-            # what came out of a rectifier is above 0 where what went in was
+            # the output of a rectifier is above 0 where its input is
             back.insert(0, np.where(passed.inputs[layer] > 0, delta, LEAK * delta))
         return back
 
     def by_rows(self, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (rows, in) gradient by the rows themselves."""
+        """Return the (rows, in) gradient with respect to the input rows."""
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Return, for each layer, the sum over the rows of the gradient of each row's output, times the share its norm
-        gives it.
+        """Return per layer the sum over rows of the gradient of each row's output, multiplied by `share` of the gradient's
+        norm.
         """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
@@ -96,15 +99,15 @@ class Network:
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
-        """Return, for each layer (in + 1, out), the gradient summed over the rows."""
+        """Return per layer the (in + 1, out) gradient, summed over the rows."""
         return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
 
     @staticmethod
     def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (rows,) the l2 norm of each row's own gradient by all weights, at least that of the last bias.
+        """Return the (rows,) l2 norms of the gradients of single rows with respect to all weights.
 
-        A row's gradient in a layer is the outer product of its inputs, with a 1 for the bias, and its delta, so its squared
-        norm is the product of theirs (Goodfellow 2015, "Efficient per-example gradient computations").
+        A row's gradient in a layer is the outer product of its inputs (with a 1 for the bias) and its delta, so its squared
+        norm is the product of their squared norms (Goodfellow 2015, "Efficient per-example gradient computations").
         """
         squares = [
             (1 + np.square(inputs).sum(axis=1)) * np.square(delta).sum(axis=1)
@@ -114,7 +117,7 @@ class Network:
 
 
 class Adam:
-    """Steps against a gradient (Kingma & Ba 2015), without momentum, in which a game between two networks runs away."""
+    """The optimiser Adam (Kingma & Ba 2015), without momentum, with which a game between two networks diverges."""
 
     def __init__(self, weights: Weights, rate: float, decays: tuple[float, float] = (0.0, 0.9)):
         self._weights, self._rate, self._decays, self._steps = weights, rate, decays, 0
@@ -122,7 +125,7 @@ class Adam:
         self._squares = [np.zeros_like(layer) for layer in weights]
 
     def step(self, gradient: Weights) -> None:
-        """Move the weights in place."""
+        """Take one step against the gradient, in place."""
         self._steps += 1
         (first, second), t = self._decays, self._steps
         for weights, slope, mean, square in zip(self._weights, gradient, self._means, self._squares, strict=True):
@@ -132,12 +135,12 @@ class Adam:
 
 
 DRAWS = 4096
-"""Draws of the generator's noise that its law is the mean of."""
+"""Number of draws of the generator's noise over which its distribution is averaged."""
 
 CHUNK = 2**13
-"""Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
+"""Number of rows that pass through the critic at once; the bound of the rounding error in `noisy_gradient` depends on it."""
 _LAW_CHUNK = 2**21
-"""Cells of the products of columns that are held at once."""
+"""Number of cells of the products of columns that are in memory at once."""
 
 _HARDNESS = 5.0
 """Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019)."""
@@ -190,13 +193,13 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the numbers held at once while the table's rows are read."""
+        """Return how many numbers are in memory while the private rows are used."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """(rows,) each: the column that a row is given, and its bin there."""
+    """The conditions of generated rows: (rows,) the column of each condition, and (rows,) its bin."""
 
     columns: np.ndarray
     bins: np.ndarray
@@ -204,19 +207,22 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Generated:
-    """Generated rows (batch, bins of all columns), nearly 0 or 1, and the forward pass that made them."""
+    """Generated rows, (batch, bins of all columns) with values near 0 or 1, and the forward pass that made them."""
 
     passed: Passed
     rows: np.ndarray
 
 
 class Game:
-    """Both networks on the bins of a layout. Sees nothing of the table but a private gradient for each step.
+    """The generator and critic networks on the bins of a layout, with their training steps.
+
+    A game uses nothing of the private table except a differentially private gradient for each step.
 
     Parameters
     ----------
+    settings : the hyperparameters.
     generator : draws weights, noise and rows; public.
-    conditioned : whether rows are made from conditions.
+    conditioned : whether rows are generated from conditions.
     """
 
     def __init__(
@@ -232,13 +238,15 @@ class Game:
         self._mean, self._steps = [layer.copy() for layer in self.rows.weights], 0
 
     def start(self, frequencies: Sequence[np.ndarray]) -> None:
-        """Let the generator begin with columns of these frequencies, nearly independent: per column (bins) shares above 0."""
+        """Initialise the generator with nearly independent columns of these frequencies: per column, shares of its bins above
+        0.
+        """
         last = self.rows.weights[-1]
         last[:-1] *= 0.1
         last[-1] = np.log(np.concatenate(frequencies))
 
     def step(self, gradient: Weights, conditions: Conditions | None = None) -> None:
-        """Take one step of the critic against a gradient that is private already, and one of the generator."""
+        """Take one step of the critic against a differentially private gradient, and one step of the generator."""
         limit = self.settings.weight_limit
         self._critic_steps.step(gradient)
         for layer in self.critic.weights:
@@ -264,32 +272,33 @@ class Game:
         self._row_steps.step(Network.gradient(generated.passed, self.rows.deltas(generated.passed, by_score)))
 
     def generated(self, conditions: Conditions | None = None) -> Generated:
-        """Return a batch of rows, one for each condition where there are any."""
+        """Return a batch of generated rows; with conditions, one row for each."""
         passed = self._scored(self.settings.batch, conditions)
         scores = _HARDNESS * (passed.output + self.public.gumbel(size=passed.output.shape))
         rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the (draws, bins of all columns) chances of bins for draws of the generator's noise, one for
-        each condition."""
+        """Return the (draws, bins of all columns) probabilities of bins for draws of the generator's noise; with conditions,
+        one draw for each.
+        """
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return chances if conditions is None else self._given(chances, conditions)
 
     def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return (rows, bins of all columns) 1 where a row has the bin."""
+        """Return the one-hot encoding (rows, bins of all columns) of rows, from the (rows,) bins of every column."""
         rows = np.zeros((len(bins[0]), self._ends[-1]))
         for start, digits in zip(self._ends, bins, strict=False):
             rows[np.arange(len(digits)), start + digits] = 1
         return rows
 
     def shares(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the (sizes of the columns) generator's law: the mean of products of columns, over draws of its noise.
+        """Return the generator's distribution, one axis per column: the mean over draws of its noise of products of columns.
 
         Parameters
         ----------
-        conditions : one for every draw.
+        conditions : one condition for every draw; None without conditions.
         """
         chances, law = self.chances(conditions), np.zeros(self.layout.sizes)
         draws, columns = len(chances), [chances[:, column] for column in self.columns()]
@@ -300,7 +309,7 @@ class Game:
         return law / draws
 
     def columns(self) -> list[slice]:
-        """Return the position of each column's bins among the bins of all columns."""
+        """Return the slice of each column's bins among the bins of all columns."""
         return [slice(start, stop) for start, stop in zip(self._ends[:-1], self._ends[1:], strict=True)]
 
     def _scored(self, rows: int, conditions: Conditions | None) -> Passed:
@@ -312,7 +321,7 @@ class Game:
         return self.rows.forward(np.hstack([noise, one_hot]))
 
     def _given(self, rows: np.ndarray, conditions: Conditions) -> np.ndarray:
-        """Return the same rows, each with exactly the bin it was given."""
+        """Set the bin of the condition in every row, in place, and return the rows."""
         for number, column in enumerate(self.columns()):
             rows_given = np.flatnonzero(conditions.columns == number)
             rows[rows_given, column] = 0
@@ -321,20 +330,24 @@ class Game:
 
 
 def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
-    """Return the model of a law. Raises RejectedRound when there is none: a function of noisy values only."""
+    """Return the model with these shares. Raises RejectedRound where they are no distribution, which depends on noisy values
+    only.
+    """
     if not (np.isfinite(shares).all() and shares.sum() > 0):
         raise RejectedRound("the networks learned no table")
     return DenseModel(layout=layout, shares=shares / shares.sum())
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Return (rows, bins) along each row."""
+    """Return the (rows, bins) softmax along each row."""
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """Return (draws, product of the sizes) of each draw's shares in all columns, the first column outermost."""
+    """Return the (draws, product of the sizes) products of each draw's shares over all columns; the first column varies
+    slowest.
+    """
     whole = np.ones((len(chunk), 1))
     for column in columns:
         whole = (whole[:, :, None] * column[chunk][:, None, :]).reshape(len(chunk), -1)
@@ -342,20 +355,20 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Return how many numbers `noisy_gradient` holds at once."""
+    """Return how many numbers `noisy_gradient` keeps in memory at once."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
 
 
-# Conditions of generated rows, drawn from frequencies that were measured with noise and paid for.
+# Conditions of generated rows are drawn from frequencies that were measured with noise, as part of the charge.
 #
-# DPCTGAN and PATECTGAN of smartnoise-synth draw theirs from the exact frequencies, for which nothing is charged.
+# DPCTGAN and PATECTGAN of smartnoise-synth draw conditions from the exact frequencies without a charge.
 
 _SWEEPS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Weights of rows by their bin in one column: `weights` (bins of that column), above 0. Public."""
+    """Public weights of rows by their bin in one column: `weights` has a value above 0 for each bin."""
 
     column: int
     weights: np.ndarray
@@ -363,14 +376,18 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Frequencies:
-    """`columns`: per column the shares of its bins, above 0; they add up to 1. Measured with noise: public."""
+    """The frequencies of bins, measured with noise and public: `columns` has per column the shares of its bins, above 0 with
+    sum 1.
+    """
 
     columns: tuple[np.ndarray, ...]
 
     def by_logarithm(self, column: int, n: int, most: float) -> np.ndarray:
-        """Return (bins) shares in proportion to the logarithms of the counts of n rows, as in CTGAN (Xu et al. 2019).
+        """Return shares of the bins of a column in proportion to the logarithms of their counts among n rows, as in CTGAN (Xu
+        et al. 2019).
 
-        Every bin gets its frequency to about a factor of `most`, at least 1, and with 1 its frequency.
+        Before the final normalisation, every share is within a factor of `most` (at least 1) of its frequency; with 1 it is the
+        frequency.
         """
         frequency = self.columns[column]
         logarithms = np.log1p(n * frequency)
@@ -378,7 +395,7 @@ class Frequencies:
         return wanted / wanted.sum()
 
     def everywhere(self, rows: int, public: np.random.Generator) -> Conditions:
-        """Return conditions on all columns alike, each bin as often as it was measured."""
+        """Draw conditions on all columns equally often, each bin with its measured frequency."""
         columns, bins = np.arange(rows) % len(self.columns), np.zeros(rows, dtype=np.int64)
         for column, shares in enumerate(self.columns):
             rows_of_column = np.flatnonzero(columns == column)
@@ -386,9 +403,10 @@ class Frequencies:
         return Conditions(columns=columns, bins=bins)
 
     def raked(self, shares: np.ndarray) -> np.ndarray:
-        """Return the law of the table (sizes of the columns), up to a factor, with the measured frequencies of every column.
+        """Return a table of shares that is raked to the measured frequencies of every column, by iterative proportional
+        fitting.
 
-        Iterative proportional fitting (Deming & Stephan 1940): after-treatment of what was paid for. Cells of share 0 keep it.
+        See Deming & Stephan (1940). This is post-processing. Cells with share 0 remain 0.
         """
         for _ in range(_SWEEPS):
             for column, frequency in enumerate(self.columns):
@@ -400,5 +418,5 @@ class Frequencies:
 
 
 def on_one(column: int, shares: np.ndarray, rows: int, public: np.random.Generator) -> Conditions:
-    """Return conditions on one column, each bin with its share."""
+    """Draw conditions on one column, each bin with its share."""
     return Conditions(columns=np.full(rows, column), bins=public.choice(len(shares), size=rows, p=shares))

@@ -1,7 +1,8 @@
-"""Three families of networks on cell counts: dpgan, dpctgan and patectgan. docs/generators.md says why not the library's.
+"""Define three families of generative adversarial networks on cell counts: dpgan, dpctgan and patectgan.
 
-A generator network turns noise into rows, a critic tells rows of the table from generated ones, and each is trained against the
-other (`gan_networks`). What the critic learns from the table is private: noisy gradients, or noisy votes.
+docs/generators.md states why the implementations in libraries are not used. A generator network turns noise into rows, a critic
+distinguishes rows of the table from generated rows, and the two are trained against each other (`gan_networks`). The critic
+learns from the table only through noisy gradients, or noisy votes.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class GradientGenerator(AdversarialGenerator):
         conditions: Conditions | None = None,
         row_weights: Wanted | None = None,
     ) -> None:
-        """Train both networks once, for this part of rho; `wanted` weights the n rows of the table."""
+        """Take one training step of the two networks, for this part of rho; `row_weights` weights the n rows of the table."""
         from synthrelease.generators.adversarial_mechanism import clipped_shares
 
         towards = rows.gradient(game.critic, self.clip, part, row_weights)
@@ -93,12 +94,12 @@ class DPGAN(GradientGenerator):
         return zero_concentrated(GENERATION, epsilon, f"DPGAN: {self.steps} noisy gradients (Xie et al. 2018)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Train both networks.
+        """Train the two networks with noisy gradients, and return the learned model.
 
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: each of T steps spends rho / T on one `noisy_gradient`; adaptive
-        composition. Everything else sees generated rows and noisy gradients alone.
+        composition. Everything else uses generated rows and noisy gradients only.
         """
         from synthrelease.generators.adversarial_mechanism import closed_rows
 
@@ -111,13 +112,13 @@ class DPGAN(GradientGenerator):
         return modelled(layout, game.shares() * free)
 
 
-# A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019): rare bins are asked for on purpose.
+# A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019), requests rare bins more often.
 #
-# In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
-# table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
-# frequencies that were measured with noise and are part of the charge. Unlike the library's, gradients are over all rows, not
-# over batches; there are no packs of rows and no extra loss for the condition, since a row has its bin by construction; and the
-# law of all cells is released, not single draws.
+# In every step one column is the condition: the generator gets a bin of this column and makes the rest of the row, and the rows
+# of the table are weighted by their bin, so that generated rows and rows of the table have each bin equally often. How often
+# each bin is requested depends on frequencies that were measured with noise, as part of the charge. Unlike in the library,
+# gradients are over all rows, not over batches; there are no packs of rows and no extra loss for the condition, because a row
+# has its bin by construction; and the released rows follow the distribution over all cells, not single draws.
 
 
 class DPCTGAN(GradientGenerator):
@@ -153,14 +154,14 @@ class DPCTGAN(GradientGenerator):
         return zero_concentrated(GENERATION, epsilon, name)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Measure the frequencies, then train both networks.
+        """Measure the frequencies, train the two networks with noisy gradients, and return the learned model.
 
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
         (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
-        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
-        sees generated rows, noisy frequencies and noisy gradients alone.
+        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else uses
+        generated rows, noisy frequencies and noisy gradients only.
         """
         from synthrelease.generators.adversarial_mechanism import closed_rows
 
@@ -173,7 +174,7 @@ class DPCTGAN(GradientGenerator):
         frequencies = rows.frequencies(first)
         game.start(frequencies.columns)
 
-        # Train both networks, on the bins of one column after the other.
+        # Train the two networks, with conditions on one column after the other.
         for step in range(self.steps):
             column = step % len(layout.sizes)
             wanted = frequencies.by_logarithm(column, private.n, self.oversampling)
@@ -186,19 +187,21 @@ class DPCTGAN(GradientGenerator):
 
 # A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
 #
-# In every step teachers on disjoint parts of the table vote which of some generated rows are real (`patectgan_mechanism`). The
-# price of the noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes
-# alone, and the generator sees the critic. Votes are numbers, not thresholded labels, and the law of all cells is released, not
-# single draws.
+# In every step, teachers on disjoint parts of the table vote which of some generated rows are real (`patectgan_mechanism`). The
+# privacy cost of noisy votes does not depend on their values. The critic, which is the student in PATE-GAN, uses generated rows
+# and noisy votes only, and the generator uses the critic. Votes are numbers, not thresholded labels, and the released rows
+# follow the distribution over all cells, not single draws.
 
 TABLE_LIMIT = 2**26
-"""Counts that all teachers keep together: 256 MiB, and twice that while they are prepared."""
+"""Largest number of counts of all teachers together: 256 MiB, and twice as much while the votes are prepared."""
 
 _DRAWS = 2000
-"""Draws of the generator's noise that teachers compare with."""
+"""Number of draws of the generator's noise with which teachers compare their rows."""
 
 _MIRRORS = 64
-"""Teachers of generated rows, whose votes are taken off: what they find real is no sign of a real row."""
+"""Number of additional teachers with generated rows; their votes are subtracted, because their approval does not indicate a
+real row.
+"""
 
 
 class PATECTGAN(AdversarialGenerator):
@@ -246,14 +249,15 @@ class PATECTGAN(AdversarialGenerator):
         return zero_concentrated(GENERATION, epsilon, name)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Measure the frequencies, deal the rows out, then train both networks.
+        """Measure the frequencies, assign the rows to teachers, train the two networks with noisy votes, and return the learned
+        model.
 
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
-        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given to whom the rows belong;
-        adaptive composition, and the mean over all ways to deal the rows out (theory 12.8, votes of teachers). Everything else
-        sees generated rows, noisy frequencies and noisy votes alone.
+        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given the assignment of rows to
+        teachers; adaptive composition, and the mean over all assignments (theory 12.8, votes of teachers). Everything else uses
+        generated rows, noisy frequencies and noisy votes only.
         """
         from synthrelease.generators.patectgan_mechanism import Pairs, dealt_out
 
@@ -261,13 +265,13 @@ class PATECTGAN(AdversarialGenerator):
         first, public, pairs = rho * self.measured, entropy.generator(), Pairs(layout)
         free, game = plausible_cells(background.plausibility), Game(self, layout, public, conditioned=True)
 
-        # Measure the frequencies, and deal the rows out to teachers.
+        # Measure the frequencies, and assign the rows to teachers.
         opened = partial(dealt_out, budget=rho, entropy=entropy, first=first, pairs=pairs, teachers=self.teachers)
         teachers = private.spend(charge, opened)
         frequencies = teachers.frequencies
         game.start(frequencies.columns)
 
-        # Let them vote on generated rows, again and again, and train both networks by what they say.
+        # Repeat: teachers vote on generated rows, and the two networks are trained with the noisy votes.
         for _ in range(self.steps):
             chances = game.chances(frequencies.everywhere(_DRAWS, public))
             mirrors = Mirrors(pairs, chances, game.columns(), private.n / self.teachers, public)
@@ -285,16 +289,16 @@ class PATECTGAN(AdversarialGenerator):
         return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate: the rows of all teachers are dealt out once, those of the teachers of generated rows in every
-        step.
-        """
+        """Return the estimated seconds of a fit: private rows are assigned to teachers once, generated rows in every step."""
         from synthrelease.generators.patectgan_mechanism import Pairs
 
         dealt = rows + self.steps * rows / self.teachers * _MIRRORS
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the counts of all teachers and of those of generated rows, their votes, and the rows dealt out at once."""
+        """Return how many numbers are in memory: the counts and votes of all teachers, and the rows that are assigned at
+        once.
+        """
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 
         pairs = Pairs(layout)
@@ -303,13 +307,15 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """The public side of the teachers: the distribution of the generator, and teachers that have rows from it.
+    """The generator's distribution, and teachers with generated rows, for comparison with the votes of the private teachers.
 
     Parameters
     ----------
-    chances : (draws, bins of all columns) of bins, for draws of the generator's noise; columns are independent in each.
-    columns : where each column's bins are among those of all columns.
-    rows : of a teacher, on average.
+    chances : (draws, bins of all columns) probabilities of bins, for draws of the generator's noise; columns are independent
+        within a draw.
+    columns : the slice of each column's bins among the bins of all columns.
+    rows : mean number of rows of a teacher.
+    public : draws rows.
     """
 
     def __init__(self, pairs: Pairs, chances: np.ndarray, columns: list[slice], rows: float, public: np.random.Generator):
@@ -318,7 +324,7 @@ class Mirrors:
         self.expected = rows * shares_of(pairs, [chances[:, column] for column in columns])
 
     def drawn(self, rows: int) -> list[np.ndarray]:
-        """Return per column the bins (rows,) of generated rows."""
+        """Draw generated rows, and return per column their (rows,) bins."""
         chosen = self._public.integers(len(self._limits[0]), size=rows)
         bins = []
         for limits in self._limits:
@@ -327,7 +333,7 @@ class Mirrors:
         return bins
 
     def votes(self, rows: list[np.ndarray]) -> np.ndarray:
-        """Return the (rows,) share of teachers of generated rows who hold each row for real."""
+        """Return the (rows,) share of teachers with generated rows that vote that each row is real."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
 
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
@@ -338,13 +344,16 @@ class Mirrors:
 
 
 def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
-    """Return the (cells,) share of rows with each pair, from chances (draws, bins) of columns that are independent in
-    a draw."""
+    """Return the (cells,) shares of rows with each pair of bins, from the (draws, bins) probabilities of columns that are
+    independent within a draw.
+    """
     joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in pairs.columns]
     return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return the gradient whose descent raises the critic's score of rows with more votes and lowers the score of others."""
+    """Return a gradient whose descent increases the critic's score of rows with more votes than average, and decreases the
+    other scores.
+    """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

@@ -1,7 +1,8 @@
-"""Junction trees: exact marginals of a product of small tables, without the large table (Lauritzen & Spiegelhalter 1988).
+"""Build junction trees, and compute exact marginals of a product of small tables without the large table (Lauritzen &
+Spiegelhalter 1988).
 
-Axes of every table are its columns in increasing order. Tables are logarithms, so that impossible cells are -inf and
-nothing underflows.
+The axes of every table are its columns in increasing order. Tables contain logarithms, so impossible cells are -inf and values
+do not underflow.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from synthrelease.data.layout import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """A step along a tree, from a clique to its neighbour, with the columns that both have."""
+    """A directed edge of a tree, from a clique to its neighbour, with their common columns."""
 
     start: int
     stop: int
@@ -29,13 +30,13 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True)
 class JunctionTree:
-    """Cliques of columns as a rooted tree: for any column, the cliques that contain it are connected.
+    """A rooted tree of cliques of columns: for any column, the cliques that contain it are connected.
 
     Attributes
     ----------
-    sizes : bins of every column.
-    cliques : column sets, parents before children; every given set lies inside one.
-    parents : index of each clique's parent; -1 for the root.
+    sizes : the number of bins of every column.
+    cliques : the column sets, parents before children; every given set lies inside a clique.
+    parents : the index of each clique's parent; -1 for the root.
     """
 
     sizes: tuple[int, ...]
@@ -44,10 +45,10 @@ class JunctionTree:
 
     @classmethod
     def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
-        """Return a tree whose cliques hold all given column sets; every column is in some clique.
+        """Build a tree whose cliques contain all given column sets; every column is in some clique.
 
-        Columns are eliminated greedily: those first whose neighbours are joined already, which adds nothing and is never wrong,
-        then the one with the smallest clique. So the cliques of a chordal graph stay as they are. The tree is a maximum
+        Columns are eliminated greedily: first columns whose neighbours are already connected with each other, which adds no
+        edge, then the column with the smallest clique. So the cliques of a chordal graph are kept. The tree is a maximum
         spanning tree by the size of the separators (Jensen & Jensen 1994).
         """
         return cls._of(tuple(sizes), tuple(map(tuple, sets)))
@@ -69,22 +70,22 @@ class JunctionTree:
 
     @property
     def largest(self) -> int:
-        """Cells of the largest clique."""
+        """Return the number of cells of the largest clique."""
         return max(self._cells)
 
     def home(self, columns: Columns) -> int:
-        """Return index of the smallest clique that holds these columns."""
+        """Return the index of the smallest clique that contains these columns."""
         wanted = frozenset(columns)
         return min((i for i, clique in enumerate(self._sets) if wanted <= clique), key=self._cells.__getitem__)
 
     def separator(self, index: int) -> Columns:
-        """Return columns that a clique shares with its parent; none for the root."""
+        """Return the columns that a clique shares with its parent; empty for the root."""
         return self._separators[index]
 
     def edges_from(self, start: int) -> Iterator[Edge]:
-        """Yield every edge once, directed away from a clique, nearer edges first."""
+        """Yield every edge once, directed away from the clique `start`, nearer edges first."""
         left, met = [start], {start}
-        for clique in left:  # it grows while it is gone through
+        for clique in left:  # the list grows during the loop
             for edge in self._beside[clique]:
                 if edge.stop not in met:
                     met.add(edge.stop)
@@ -93,7 +94,7 @@ class JunctionTree:
 
     @cached_property
     def _beside(self) -> list[list[Edge]]:
-        """The edges away from each clique."""
+        """Return the edges that lead away from each clique."""
         edges: list[list[Edge]] = [[] for _ in self.cliques]
         for child, parent in enumerate(self.parents):
             for start, stop in ((parent, child), (child, parent)) if parent >= 0 else ():
@@ -116,11 +117,12 @@ class JunctionTree:
         )
 
     def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-        """Return the log of the total mass, and the log of each clique's share of it.
+        """Return the log of the total mass, and for each clique the log of the shares of its cells.
 
         Parameters
         ----------
-        potentials : one log table per clique; the mass of a cell of the whole domain is exp of the sum of all. -inf allowed.
+        potentials : one log table per clique; the mass of a cell of the whole domain is the exponential of the sum of the
+            potentials. Entries may be -inf.
         """
         inward, messages = list(potentials), [np.zeros(())] * len(self.cliques)
         for index in range(len(self.cliques) - 1, 0, -1):
@@ -128,7 +130,7 @@ class JunctionTree:
             messages[index] = sum_out(inward[index], self.cliques[index], shared)
             inward[above] = inward[above] + spread(messages[index], shared, self.cliques[above])
         total = float(sum_out(inward[0], self.cliques[0], ()))
-        with np.errstate(invalid="ignore"):  # without any mass the total is -inf and the shares are not numbers
+        with np.errstate(invalid="ignore"):  # without mass the total is -inf and the shares are NaN
             beliefs = [inward[0] - total]
         for index in range(1, len(self.cliques)):
             above, shared = self.parents[index], self.separator(index)
@@ -140,9 +142,10 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """Return the cliques each is linked to in the tree of all cliques that shares most columns along its links.
+    """Return for each clique its neighbours in the spanning tree that has the most shared columns along its edges.
 
-    Pairs that share no column come last, in order: by then those of the first clique link whatever is not linked to it.
+    Pairs without a shared column come last: the first clique is then connected with every component that is not yet connected
+    with it.
     """
     tree, linked = list(range(len(cliques))), list[list[int]]([] for _ in cliques)
     holding = defaultdict[int, list[int]](list)
@@ -160,12 +163,12 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
 
 
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
-    """Return cells of the largest clique of `JunctionTree.of`, without the tree; where one has more than `most`, of the first
-    such.
+    """Return the number of cells of the largest clique of `JunctionTree.of`, without building the tree.
 
-    Columns whose neighbours are joined already stay so while others are eliminated, and their cliques are no larger afterwards:
-    all of them go at once. A column v is one of them where each two of its d closed neighbours are joined: where the row of v
-    in (A A) * A has the sum d^2, with A the links and ones in its diagonal.
+    If a clique has more than `most` cells, the result is the number of cells of the first such clique. Columns whose neighbours
+    are all connected keep this property while others are eliminated, and their cliques do not grow. So all such columns are
+    eliminated at once. A column v with a closed neighbourhood of size d has this property if the row of v in (A A) * A has the
+    sum d^2, where A is the adjacency matrix with ones on its diagonal.
     """
     linked = np.eye(len(sizes), dtype=np.float32)
     links = {(column, neighbour) for columns in sets for column in columns for neighbour in columns}
@@ -185,7 +188,7 @@ def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = 
 
 
 def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:
-    """Yield each column in the order of elimination with its neighbours. Neighbours are bits of an integer."""
+    """Yield each column with its neighbours, in the order of elimination. Neighbours are stored as bits of an integer."""
     around = [0] * len(sizes)
     for columns in sets:
         together = sum(1 << column for column in columns)
@@ -217,7 +220,7 @@ def _places(bits: int) -> Iterator[int]:
 
 
 def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
-    """Return the log of the sums of exp(table) over all columns but those of `onto`."""
+    """Return the log of the sums of exp(table) over all columns except those in `onto`."""
     axes = tuple(i for i, column in enumerate(columns) if column not in onto)
     if not axes:
         return table
@@ -228,6 +231,6 @@ def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
 
 
 def spread(table: np.ndarray, columns: Columns, over: Columns) -> np.ndarray:
-    """Return view of a table over `columns` that broadcasts over a table with the axes `over`; both increasing."""
+    """Return a view of a table over `columns` that broadcasts to the axes `over`; `columns` and `over` are increasing."""
     sizes = iter(table.shape)
     return table.reshape([next(sizes) if column in columns else 1 for column in over])

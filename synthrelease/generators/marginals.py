@@ -1,8 +1,7 @@
-"""Marginals of stated columns are measured; the model is the table of largest entropy that fits them.
+"""Measure a fixed set of marginals with noise, and generate rows from the maximum-entropy distribution that fits them.
 
-The measurement is one discrete Laplace, or Gaussian, mechanism over a fixed set of marginals; the model is the table of
-largest entropy, or nearest to a public table, that matches them (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019,
-Private-PGM).
+The noise is discrete Laplace or rounded Gaussian. The model is the distribution of largest entropy, or nearest to a public
+table, that matches the marginals (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
 """
 
 from __future__ import annotations
@@ -48,24 +47,26 @@ from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.settings.base import Mistake, ReleasedPrior
 
-# Rows of rare bins that were counted apart, beside the model of all other rows. All of it is post-processing.
+# Rows of rare bins are counted separately, and added to rows of the model of all other rows. All of this is post-processing.
 #
-# Of a row in such a bin nothing is known but the bin. It is given the other columns of a drawn row in the bin next to it, where
-# the column is in order, otherwise of any row.
+# Of a row in a rare bin only the bin is known. Its other columns are copied from a drawn row in the nearest bin, where the bins
+# of the column are ordered, otherwise from any drawn row.
 
 _DONORS = 1_000
-"""Rows, at least, that those of rare bins may be like."""
+"""Smallest number of drawn rows from which rows of rare bins may be copied."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithRareBins:
-    """A model of the rows that tables have, and how many rows of each rare bin there are beside them.
+    """A model of the rows in the measured tables, together with the noisy numbers of rows in rare bins.
 
     Attributes
     ----------
-    n : how many rows the first ones are.
-    plausibility : rules for all rows.
-    ordered : per column, how many of its first bins are in order; empty where none are.
+    rest : the model of the rows without a rare bin.
+    n : the number of rows that this model describes.
+    bins : the rare bins with their noisy numbers of rows.
+    plausibility : the rules for all rows.
+    ordered : per column, how many of its first bins are ordered; empty where no column is ordered.
     """
 
     rest: Model
@@ -75,7 +76,7 @@ class WithRareBins:
     ordered: tuple[int, ...]
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows: of each rare bin its share, exactly its noisy count among as many rows as were measured.
+        """Return n rows, with the share of each rare bin according to its noisy count.
 
         Raises
         ------
@@ -91,7 +92,7 @@ class WithRareBins:
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """Return so many rows of a bin, each a drawn row but for this column."""
+        """Return `number` rows in a rare bin; the other columns of each are copied from a drawn row."""
         moved = list(sample.bins)
         moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -104,7 +105,7 @@ class WithRareBins:
         return Counts.empty(sample.layout)
 
     def _nearest(self, bins: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
-        """Yield (n_cells,) which rows are in the bins next to this one, nearest first; at last all of them."""
+        """Yield (n_cells,) masks of the rows in bins at distance 1, 2, ... from this bin, and at last a mask of all rows."""
         ordered = self.ordered[bin_.column] if self.ordered else 0
         if bin_.bin < ordered:
             for steps in range(1, ordered):
@@ -113,7 +114,7 @@ class WithRareBins:
 
 
 _COUNTED = 2**16
-"""Cells that counts of rules tie together, at most, where the tables themselves do not tie more."""
+"""Largest number of cells of cliques with running counts, unless the tables themselves have larger cliques."""
 
 
 class MarginalsGenerator(MeasuringGenerator):
@@ -167,12 +168,12 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @cached_property
     def other_terms(self) -> tuple[FormulaTerm, ...]:
-        """Return the measurements that are not part of the model."""
+        """Return the terms of the tables that are measured but not used by the model."""
         return () if self.only_measured is None else read_terms(self.only_measured)
 
     @property
     def sum_groups(self) -> tuple[SumGroup, ...]:
-        """Measured beside the tables; none, unless a family has them."""
+        """Return the groups of sums to measure; empty, unless a family defines them."""
         return ()
 
     @property
@@ -180,18 +181,18 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """Return bins whose rows are in no table and no sum; none, unless a family has them."""
+        """Return the rare bins, whose rows are in no table and no sum; empty, unless a family defines them."""
         return ()
 
     def agreeing(self, layout: Layout) -> AgreeingPairs:
-        """Return the pairs that are measured as agreements, in place of their tables; none, unless a family has them."""
+        """Return the pairs that are measured as agreements instead of tables; empty, unless a family defines them."""
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Return columns, by increasing index, of every table and every sum of the model.
+        """Return the increasing columns of every table and every sum of the model.
 
-        Where the model has no room for all agreements, their pairs are not among them: it takes the strongest by their noisy
-        numbers.
+        Where the pairs of all agreements would exceed the size of a clique, they are excluded: the model then takes the
+        strongest pairs by their noisy values.
         """
         tables = [columns for term in self.terms for columns in term.sets(layout)]
         every = list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
@@ -201,8 +202,10 @@ class MarginalsGenerator(MeasuringGenerator):
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Return every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make
-        1."""
+        """Return the share of the budget of every table, by its increasing columns; 0 for a table that is not measured.
+
+        The shares of tables and sums together add up to 1.
+        """
         weights: dict[tuple[int, ...], Fraction] = {}
         for term in (*self.terms, *self.other_terms):
             for columns, weight in term.weighted(layout):
@@ -211,7 +214,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: weight / total for columns, weight in weights.items()}
 
     def sum_shares(self, layout: Layout) -> list[Fraction]:
-        """Return the share of the budget of every group of sums."""
+        """Return the share of the budget for every group of sums."""
         left = 1 - sum(self.shares(layout).values(), Fraction(0))
         return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
 
@@ -224,7 +227,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def unknown(self, layout: Layout) -> list[Mistake]:
-        """Return the mistakes in the columns that its tables and sums name."""
+        """Return the mistakes in the columns that the settings of tables and sums name."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         of_sums = [mistake for scored in self.scored_sums for mistake in scored.mistakes(layout)]
         return [*unknown_columns(self.terms, layout), *others, *of_sums]
@@ -245,7 +248,7 @@ class MarginalsGenerator(MeasuringGenerator):
             )
 
     def ties(self, layout: Layout) -> Ties:
-        """Return its tables and sums; a public table associates the columns in a clique of the model, measured or not."""
+        """Return the column sets of tables and sums; a prior ties all columns of a clique of the model, measured or not."""
         shares, structure = self.shares(layout), dict.fromkeys(self.structure(layout))
         return Ties(
             measured=tuple(columns for columns in structure if shares.get(columns)),
@@ -298,7 +301,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)
 
     def _of_all(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Return the model of the rows that the tables and sums have."""
+        """Return the model of the rows in the measured tables and sums."""
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
@@ -309,7 +312,7 @@ class MarginalsGenerator(MeasuringGenerator):
         tied = [*structure, *(mask.columns for mask in rules.masks)]
         counters = Counters.of(rules, max(_COUNTED, JunctionTree.of(rules.layout.sizes, tied).largest), structure)
         shown = rules.layout if counters.steps else None
-        if counters.steps:  # what rules count is a column of its own, behind those of the rows
+        if counters.steps:  # running counts are additional columns after those of the rows
             rules = Plausibility(layout=counters.wide, masks=(*rules.masks, *counters.masks))
             prior = None if prior is None else counters.added(prior)
             measured = replace(measured, layout=rules.layout)
@@ -321,7 +324,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return the cost of all agreements and the counts of their columns: the same as for their tables."""
+        """Return the budget of all agreements and counts of their columns, which is the sum of the budgets of their tables."""
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
 
@@ -349,16 +352,20 @@ class MarginalsGenerator(MeasuringGenerator):
         return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate: steps of the optimiser, each through all cliques: more steps the smaller the noise is beside the
-        counts, few for agreements alone (17 columns take 1 s, 22 take 20 s)."""
+        """Return the estimated seconds of a fit: steps of the optimiser times the cells of all cliques.
+
+        Less noise relative to the counts needs more steps; agreements alone need few (17 columns take 1 s, 22 columns 20 s).
+        """
         tree = JunctionTree.of(layout.sizes, self.structure(layout))
         cells = sum(layout.subset(clique).n_cells for clique in tree.cliques)
         steps = min(max(rows / 350, 100), 10_000) if self.measured_tables(layout, Fraction(1)) else 10.0
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the larger of two peaks: rows are drawn, or the optimiser stores thirty steps of the measured cells and a
-        few copies of the cliques, thirteen where it fits agreements.
+        """Return the estimated peak number of cells: of sampling, or of the optimiser, whichever is larger.
+
+        The optimiser stores thirty steps of the measured cells and a few copies of the cliques, or thirteen copies where it
+        fits agreements.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         of_agreements = 13 * int(self.effort(layout)) if self.agreeing(layout).pairs else 0
@@ -467,17 +474,17 @@ class Marginals(RareBinsGenerator):
         return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Measure every table and every sum.
+        """Measure every table and every sum with discrete Laplace noise.
 
         Privacy
         -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
-        record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
-        makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
-        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
-        group, each of which moves by no more (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to eps
-        (sequential composition). Bins counted apart add nothing (theory 12.14, bins counted apart). Agreements of pairs cost
-        together what their tables would (theory 12.17, agreements of pairs).
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. The choice of tables is public. Replacing one record
+        decreases one count and increases another in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
+        makes table j eps_j-DP. A sum of public integer scores changes by at most the highest minus the lowest score, so
+        discrete Laplace noise with this difference / eps_i as its scale makes it eps_i-DP (theory 12.12, scored sums). One
+        noise for all sums of a group, each with at most this sensitivity, is eps_i-DP, too (theory 9.18, one noise for many
+        numbers). The eps_j and eps_i add up to eps (sequential composition). Bins counted apart add nothing (theory 12.14, bins
+        counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 
@@ -493,15 +500,15 @@ class GaussianTables(MarginalsGenerator):
         return zero_concentrated(GENERATION, epsilon, "rounded Gaussian noise on a fixed set of marginals")
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Measure every table.
+        """Measure every table with rounded Gaussian noise.
 
         Privacy
         -------
-        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record. Which tables
-        are measured is public. Replacing one record moves one count down and one up in each table: squared l2 sensitivity 2, so
-        rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian
-        noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart). Agreements of
-        pairs cost together what their tables would (theory 12.17, agreements of pairs).
+        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record. The choice of
+        tables is public. Replacing one record decreases one count and increases another in each table: squared l2 sensitivity
+        2, so rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded
+        Gaussian noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart).
+        Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 

@@ -1,22 +1,23 @@
-"""The private half of `marginals`: exact tables and sums go in, and come out with noise.
+"""The private half of the `marginals` families: measure tables, sums, rare bins and agreements with noise.
 
-Private: the counts of the table, and the own values that its atomic cells tell. Out: `NoisyMarginal` and `NoisySum`, public.
+Private: the counts of the table, and the own values in its atomic cells. Out: `NoisyMarginal` and `NoisySum`, public.
 
-Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. Which tables and sums are measured is public.
-A replaced record moves one count of a table down and one up: l1 sensitivity 2. A sum of public whole scores moves by at most
-the highest minus the lowest of them: its stated `sensitivity` (theory 12.12, scored sums). Sums that share a noise move by at
-most that, each of them, and cost eps_i together (theory 9.18, one noise for many numbers). Sequential composition adds up.
+Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. The choice of tables and sums is public.
+Replacing a record decreases one count of a table and increases another: l1 sensitivity 2. A sum of public integer scores
+changes by at most the highest minus the lowest score: its stated `sensitivity` (theory 12.12, scored sums). Each of the sums
+that share one noise changes by at most its sensitivity, and together they cost eps_i (theory 9.18, one noise for many numbers).
+Costs add up by sequential composition.
 
-With Gaussian noise there are tables alone: squared l2 sensitivity 2, each at its rho_j, and the whole is mu-Gaussian, mu^2 / 2
-the sum of all rho_j (theory 9.13, rounded Gaussian noise).
+With Gaussian noise there are only tables: squared l2 sensitivity 2, each at its rho_j, and all together are mu-Gaussian, mu^2 /
+2 the sum of all rho_j (theory 9.13, rounded Gaussian noise).
 
-Bins that are counted apart cost nothing more: their rows are in no table, and add the middle of all scores to every sum. So a
-record that comes from one of these bins, or goes there, moves tables and sums by half as much, and a count by 1 at half of the
-budget (theory 12.14, bins counted apart).
+Rare bins that are counted separately have no additional cost: their rows are in no table, and add the middle score to every
+sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and changes the count of the bin by 1
+at half of the budget (theory 12.14, bins counted apart).
 
-Agreements of pairs of columns of two bins, and counts of these columns, cost their part together: a replaced record that
-changes in m of d columns moves m counts, and an agreement only where one column of the pair changes (theory 12.17, agreements
-of pairs).
+Agreements of pairs of two-bin columns, and counts of these columns, together cost their part of the budget: a replaced record
+that changes in m of d columns changes m counts, and an agreement only where exactly one column of the pair changes (theory
+12.17, agreements of pairs).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from synthrelease.privacy.noise import SystemEntropy, discrete_laplace, one_nois
 
 _BY_LAW: dict[type[CountNoise], type[PrivateTables]] = {steps.law: steps for steps in (Laplace, Gaussian)}
 _MIDDLE = STEPS // 2
-"""No score is further from it than half of what a sum can move by."""
+"""The middle score: its distance from every score is at most half of a sum's sensitivity."""
 
 
 def measured(
@@ -53,12 +54,16 @@ def measured(
     agreeing: tuple[AgreeingPairs, Fraction],
     entropy: SystemEntropy,
 ) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...], NoisyAgreements | None]:
-    """Return every table and every sum, each at the epsilon or rho given beside it, the bins that are counted separately, and
-    the agreements of pairs at theirs.
+    """Measure every table and every sum at its own epsilon or rho, the rare bins, and the agreements of pairs.
 
     Parameters
     ----------
-    budget : what all tables, sums and agreements cost together.
+    tables : the columns and the cost of each table.
+    kind : the kind of noise.
+    sums : the sums to measure, without values.
+    bins : the rare bins that are counted separately.
+    budget : the cost of all tables, sums and agreements together.
+    agreeing : the pairs that are measured as agreements, and their cost.
     """
     rest = without(counts, bins)
     of_tables = measure_tables(rest, tables, kind, entropy)
@@ -72,8 +77,8 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the noisy rows of each bin, each at half of the budget of all tables and sums: a replaced record moves each count
-    by at most 1.
+    """Return the noisy number of rows of each rare bin, each at half of the budget; replacing a record changes each count by at
+    most 1.
     """
     if not bins:
         return ()
@@ -89,7 +94,7 @@ def count_apart(
 def measure_tables(
     counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], kind: type[CountNoise], entropy: SystemEntropy
 ) -> tuple[NoisyMarginal, ...]:
-    """Return every table, at eps_j or rho_j each."""
+    """Measure every table j, at the cost eps_j or rho_j."""
     marginals = lattice(counts)
     measured = []
     for columns, cost in tables:
@@ -103,13 +108,14 @@ def measure_tables(
 def measure_agreements(
     counts: Counts, agreeing: AgreeingPairs, part: Fraction, kind: type[CountNoise], entropy: SystemEntropy
 ) -> NoisyAgreements | None:
-    """Return how many rows are in the second bin of each column, and in how many the two columns of each pair agree.
+    """Measure the number of rows in the second bin of each column, and the number in which the two columns of each pair agree.
 
     Privacy
     -------
-    eps-DP or sqrt(2 rho)-Gaussian at the part, neighbours replace one record. One that changes in m columns moves m counts, and
-    the agreements of the pairs of which one column changes, each by 1. The noise is independent, so the loss is the sum of
-    theirs: in units of part / `price`, `ratio` for each of these counts and 1 for each of these agreements, `price` at most.
+    eps-DP or sqrt(2 rho)-Gaussian at the part, neighbours replace one record. A record that changes in m columns changes m
+    counts, and the agreements of the pairs of which exactly one column changes, each by 1. The noise is independent, so the
+    total loss is the sum of the single losses: in units of part / `price`, `ratio` for each changed count and 1 for each
+    changed agreement, which is at most `price`.
     """
     if not agreeing.pairs:
         return None
@@ -129,11 +135,11 @@ def measure_agreements(
 def measure_sums(
     counts: Counts, requested: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0
 ) -> tuple[NoisySum, ...]:
-    """Return every sum, with a noise of its own or with the next ones that share one.
+    """Measure every sum, with its own noise or with one noise for a group of successive sums.
 
     Parameters
     ----------
-    apart : the number of further rows, each of which adds the middle of the scores to every sum.
+    apart : the number of rows in rare bins; each adds the middle score to every sum.
     """
     marginals = lattice(counts)
     exact = np.array([_total(scored, counts, marginals) + apart * _MIDDLE for scored in requested], dtype=np.int64)
@@ -152,7 +158,7 @@ def measure_sums(
 
 
 def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
-    """Return the rows in none of these bins, with their own values where they know them."""
+    """Return the rows that are in none of these bins, with their atomic cells where the counts have these."""
     if not bins:
         return counts
     if not isinstance(counts, BinnedCounts):
@@ -163,7 +169,7 @@ def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
 
 
 def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """Return the exact sum: of own values from the atomic cells, of others from the marginal of their columns."""
+    """Return the exact sum: for own values from the atomic cells, otherwise from the marginal of its columns."""
     if scored.own is None:
         return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):

@@ -1,13 +1,13 @@
-"""The table of largest entropy, or nearest to a public one, that matches noisy marginals. All of it is post-processing.
+"""Fit the distribution of largest entropy, or nearest to a public table, to noisy marginals. All of this is post-processing.
 
-Over all tables p on the plausible cells it minimises
+The fit minimises, over all distributions p on the plausible cells,
 
     weight * KL(p || prior) + sum over measured cells of (n p(cell) - y)^2 / (2 variance),
 
-the prior being uniform where none is given. The solution is prior * exp(sum of one parameter per measured cell), so it lives
-on a junction tree of the measured tables and of the plausibility rules; cells that a rule excludes are exact zeros. In the
-parameters the problem is convex and smooth (its Fenchel dual). Proportional fitting brings it near the solution in a number of
-sweeps that does not grow with n (`ProportionalFit`); what is left to the stated precision is done by L-BFGS.
+where the prior is uniform if none is given. The solution is prior * exp(sum of one parameter per measured cell), so it is
+represented on a junction tree of the measured tables and the plausibility rules; cells that a rule excludes are exact zeros.
+The dual problem in the parameters is convex and smooth. Proportional fitting approaches the solution in a number of sweeps that
+does not grow with n (`ProportionalFit`); L-BFGS then reaches the stated precision where necessary.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ from synthrelease.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 
-# Noisy tables that overlap are made to agree, by weighted least squares. Post-processing.
+# Overlapping noisy tables are made consistent by weighted least squares. This is post-processing.
 #
-# The nearest tables that are marginals of one signed table with the public total are found in its components: one for every set
-# of columns inside a measured table, centred along each axis (the decomposition of an analysis of variance; McKenna, Sheldon &
-# Miklau 2019, Section 3; Mullins, Fuentes, Xiao, Kifer, Musco & Sheldon 2024, ReM). With equal noise in all cells of a table
-# the components are independent, so that conjugate gradients end after as many steps as there are different precisions.
+# The tables nearest to the measured tables that are marginals of one signed table with the public total are computed by
+# components: one for every set of columns inside a measured table, centred along each axis (the decomposition of an analysis of
+# variance; McKenna, Sheldon & Miklau 2019, Section 3; Mullins, Fuentes, Xiao, Kifer, Musco & Sheldon 2024, ReM). With equal
+# noise in all cells of a table the components are independent, so conjugate gradients need at most as many steps as there are
+# distinct precisions.
 
 _CERTAIN = 100.0
-"""How much more than a noisy count a cell counts that is known to be 0."""
+"""Weight of a cell that is known to be 0, relative to a noisy count."""
 
 _MOST_PASSES = 10
 _MOST_TABLE_STEPS = 40
 _TABLE_PRECISION = 1e-3
-"""Steps end when the error of all tables together is below this, in noise deviations."""
+"""Conjugate gradients stop when the error of all tables together is below this, in noise deviations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A target table of some columns: its counts, one axis per column, and the noise variance of each (> 0)."""
+    """A target table of some columns: its counts, with one axis per column, and their noise variances (> 0)."""
 
     columns: Columns
     values: np.ndarray
@@ -56,7 +57,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class SumTarget:
-    """A target sum of scores over the table of some columns: the score of every cell, and the noise variance (> 0)."""
+    """A target sum of scores over the table of some columns: the score of every cell, the sum, and its noise variance (> 0)."""
 
     columns: Columns
     scores: np.ndarray
@@ -67,8 +68,10 @@ class SumTarget:
 def consistent(
     targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
 ) -> tuple[list[np.ndarray], list[float]]:
-    """Return the values of all targets and sums, moved as little as possible in units of their noise: they agree, add up to n,
-    and have no negative cell except those best left empty. A sum of columns that no target contains stays as it is.
+    """Return consistent values of all targets and sums, changed as little as possible in units of their noise.
+
+    The result is consistent, adds up to n, and has negative cells only where a cell is best left empty. A sum of columns that
+    no target contains is not changed.
 
     Parameters
     ----------
@@ -76,11 +79,11 @@ def consistent(
 
     Notes
     -----
-    For every table p of mass n that is 0 in a set of cells, the sum of (p - y)^2 / variance over the other cells differs from
-    the same sum with what least squares returns in place of y, when it takes those cells as known, by a constant: the normal
-    equations. So whatever is fitted to the one is fitted to the other. The set is searched as in least squares with
-    non-negative unknowns (Lawson & Hanson 1974): a cell below 0 joins it, and leaves it when the others and its own value
-    together would raise it above 0; what they come to otherwise, a number below 0, is returned for it.
+    Fix a set of cells that are known to be 0. For every table p of mass n that is 0 in these cells, consider the sum of (p -
+    y)^2 / variance over the other cells. By the normal equations, replacing y by the least-squares solution (with these cells
+    known to be 0) changes this sum only by a constant. So a fit to the solution is a fit to y. The set of cells is searched as
+    in non-negative least squares (Lawson & Hanson 1974): a negative cell joins the set, and leaves it when the other cells and
+    its own measured value together would make it positive. For cells in the set, this negative number is returned.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
     is_possible, values = _flat(possible), _flat([target.values for target in targets])
@@ -95,9 +98,10 @@ def consistent(
 
 
 class _LeastSquares:
-    """Weighted least squares for the components; every solution starts from the previous one.
+    """The weighted least-squares problem for the components; every solution starts from the previous one.
 
-    All cells of all tables stand in one row, and so do all components: `_spread` is the sparse matrix from these to those.
+    All cells of all tables form one vector, and all components form another; the sparse matrix `_spread` maps components to
+    cells.
     """
 
     def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int, sums: Sequence[SumTarget]):
@@ -147,8 +151,9 @@ class _LeastSquares:
         self._gather = self._spread.T.tocsr()
 
     def solved(self, free: np.ndarray) -> np.ndarray:
-        """Return the tables, by conjugate gradients; cells that are not free count as 0, `_CERTAIN` times as much as a noisy
-        one."""
+        """Return the solution for all cells, by conjugate gradients; a cell that is not free has the target 0 with the weight
+        `_CERTAIN`.
+        """
         free = np.append(free, np.ones(len(self._placed), dtype=bool))
         weights = np.where(free, 1.0, _CERTAIN) * self._precision
         aims = np.where(free, self._values, 0.0)
@@ -168,14 +173,14 @@ class _LeastSquares:
         return self._tables()[: self._n_cells]
 
     def sums(self) -> list[float]:
-        """Return every sum in the latest solution."""
+        """Return the value of every sum in the latest solution."""
         values, rows = list(self._all_sums), self._tables()[self._n_cells :]
         for index, value in zip(self._placed, rows.tolist(), strict=True):
             values[index] = value
         return values
 
     def split(self, cells: np.ndarray) -> list[np.ndarray]:
-        """Return the tables of a row of all cells."""
+        """Return the single tables of a vector of all cells."""
         ends = np.cumsum([math.prod(shape) for shape in self._shapes])
         return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
 
@@ -183,12 +188,12 @@ class _LeastSquares:
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
-        """Return the transposed map of `_spread`, centred."""
+        """Return the transpose of `_spread` applied to cells, centred."""
         return self._centring.of(self._gather @ cells)
 
 
 class _Centring:
-    """Takes the mean along every axis out of many small tables that stand in one row."""
+    """Subtracts the mean along every axis from many small tables, which are stored in one vector."""
 
     def __init__(self, shapes: Sequence[Sequence[int]]):
         self._lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -219,40 +224,40 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """Return (cells,) for every cell of the table of `columns`, the cell of the table of `part` it belongs to."""
+    """Return (cells,) the cell of the table of `part` that contains each cell of the table of `columns`."""
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
 
 
 def parts(columns: Columns) -> Iterator[Columns]:
-    """Yield all sets of columns inside a set, but the empty one."""
+    """Yield all non-empty subsets of a set of columns."""
     for size in range(1, len(columns) + 1):
         yield from combinations(columns, size)
 
 
 def _cells_between(columns: Columns, part: Columns, sizes: Sequence[int]) -> int:
-    """Return cells of the table of `columns` for each cell of the table of `part`."""
+    """Return the number of cells of the table of `columns` in each cell of the table of `part`."""
     return math.prod(sizes[column] for column in columns if column not in part)
 
 
-# One step of proportional fitting towards a measured sum: the table is tilted by exp(parameter * score). Post-processing.
+# One step of proportional fitting towards a measured sum tilts the table by exp(parameter * score). This is post-processing.
 #
 # A step solves for the parameter l of a sum with scores f (from 0 to 1) and noisy value y,
 #
 #     n E_p[f exp((l' - l) f)] / E_p[exp((l' - l) f)] + k l' = y,    k = weight * variance / n,
 #
-# whose left side rises with l': one root, found by Brent's method between limits that hold it.
+# whose left side increases with l', so it has one root, which Brent's method finds between limits that contain it.
 
 _FARTHEST = 60.0
-"""Of a parameter, either way: the rarest score counts exp(60) times as much as before, or as little."""
+"""Largest absolute value of a parameter: the weight of the highest score then changes by a factor of exp(60)."""
 
 _TOLERANCE = 0.2
-"""A step is small when it moves the sum by this share of its noise deviation."""
+"""The tolerance of a sum, as a share of its noise deviation: a step is small if it changes the sum by less."""
 
 
 class Tilt:
-    """A sum in a fit, with its parameter so far."""
+    """A measured sum in a fit, with its current parameter."""
 
     def __init__(self, measured: NoisySum, n: int, weight: float):
         self.columns = measured.columns
@@ -266,20 +271,20 @@ class Tilt:
         return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
 
     def aim_at(self, value: float) -> None:
-        """Take this value, which agrees with other targets, in place of the measured one."""
+        """Use this value, which is consistent with other targets, instead of the measured value."""
         self.aim = value
 
     @property
     def original_parameter(self) -> float:
-        """The parameter of the same table for the measured value."""
+        """Return the parameter that gives the same table with the measured value as target."""
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the factor for every cell's share, up to a constant, and how far the sum moved, in its tolerance.
+        """Return the factors of the cells' shares, up to a constant, and the change of the sum in units of its tolerance.
 
         Parameters
         ----------
-        margin : the shares of the cells of its columns.
+        margin : the shares of the cells of the sum's columns.
         """
         from scipy.optimize import brentq
 
@@ -304,9 +309,9 @@ class Tilt:
         return np.exp(powers - powers.max()), float(moved)
 
 
-# Iterative proportional fitting to noisy tables, on a junction tree. Post-processing.
+# Iterative proportional fitting to noisy tables, on a junction tree. This is post-processing.
 #
-# Over all tables p of mass 1 it minimises
+# It minimises, over all tables p of mass 1,
 #
 #     weight * KL(p || base) + sum over targets and cells of (n p(cell) - y)^2 / (2 variance)
 #
@@ -315,36 +320,42 @@ class Tilt:
 #
 #     q exp(l' - l) + k l' = y,    q = n p(cell),  k = weight * variance / n,
 #
-# whose solution is a Wright omega function. Cliques are visited along the tree, and each passes on what it knows.
+# whose solution is a Wright omega function. Cliques are visited along the tree, and each passes its margins on.
 #
-# The number of sweeps stays small whatever n is because the targets are first made to agree (`consistent`), so that
-# steps do not pull against each other, and because a step solves each cell's equation however far from its solution it is.
+# The number of sweeps does not grow with n, because the targets are first made consistent (`consistent`), so that steps do not
+# counteract each other, and because each step solves the equation of a cell exactly.
 
 _SMALL = 1.0
-"""Steps are small when they move cells by their tolerances, in the root mean square."""
+"""Steps are small when the root mean square of changes of cells, in units of their tolerances, is at most this."""
 
 _FAIR, _WITHIN, _STALLED = 2.0, 10, 0.95
-"""Steps up to twice as large are small enough when the last sweeps hardly made them smaller: they move rows to and fro within
-their noise. With 80 tables of 32 columns the error hardly changes after 40 sweeps, and 600 do not bring the steps to a half."""
+"""Limits for stalled fits: steps up to the first number are accepted when, over the second number of sweeps, they did not
+decrease below the third number as a ratio. Such steps only move rows within their noise. With 80 tables of 32 columns the error
+hardly changes after 40 sweeps, and 600 sweeps do not halve the steps.
+"""
 
 _LARGE = 2**15
-"""Cells from which on it pays to sum a table up in another order."""
+"""Number of cells from which `summed_onto` uses a faster order of summation."""
 
 LOWEST = -30.0
-"""Of a parameter: a cell whose share is multiplied by exp(-30) gets no row."""
+"""Smallest value of a parameter: a cell whose share is multiplied by exp(-30) gets no row."""
 
 _FLOOR = 1e-200
-"""Share of every possible cell, at least: a cell that has become 0 could never come back."""
+"""Smallest share of a possible cell: a share of exactly 0 could never increase again."""
 
 
 class ProportionalFit:
-    """A fit in progress: the shares of all cliques, and one parameter for every cell of every target.
+    """A proportional fit in progress: the shares of the cells of all cliques, and one parameter for every cell of every target.
 
     Parameters
     ----------
-    tree : every target lies inside one of its cliques.
-    base : one log table per clique, -inf where a cell is impossible; some cell must be possible.
-    parameters : where to start; zeros when omitted.
+    tree : the junction tree; every target lies inside a clique.
+    base : one log table per clique, -inf where a cell is impossible; at least one cell must be possible.
+    targets : the tables to fit.
+    n : the number of rows.
+    weight : the number of records for which the prior counts.
+    parameters : the starting values; zeros when omitted.
+    sums : the sums to fit.
     """
 
     def __init__(
@@ -384,25 +395,26 @@ class ProportionalFit:
         ]
 
     def margin(self, number: int) -> np.ndarray:
-        """Return the share of every cell of a target."""
+        """Return the shares of the cells of a target."""
         return self._margin(self._homes[number], self.targets[number].columns)
 
     def table(self, columns: Columns) -> np.ndarray:
-        """Return the share of every cell of a table inside a clique."""
+        """Return the shares of the cells of a table whose columns lie inside a clique."""
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
-        """Sweep until steps move the cells by little: by their tolerances, or up to twice that where more sweeps do not help.
+        """Sweep until the changes of cells are within their tolerances, or within twice their tolerances where more sweeps do
+        not help.
 
         Parameters
         ----------
-        tolerances : in records, for every cell of every target.
-        sweeps : how many, at most.
-        agreed : whether the targets agree as they are, as exact tables of the same rows do.
+        tolerances : the tolerance of every cell of every target, in records.
+        sweeps : largest number of sweeps.
+        agreed : whether the targets are already consistent, as exact tables of the same rows are.
 
         Returns
         -------
-        Whether that was reached.
+        bool : whether the changes became this small.
         """
         if not agreed:
             sums = [tilt.target for tilt in self._sums]
@@ -418,14 +430,13 @@ class ProportionalFit:
         return False
 
     def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
-        """Take one step for every target; return the root mean square over all cells of how far each was moved, in its
-        tolerance."""
+        """Take one step for every target and sum; return the root mean square of the changes, in units of the tolerances."""
         squares = self._visit(0, tolerances)
         self._tell_below(0)
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
-        """Return the parameters of the same table for the targets as they were given, before they were made to agree."""
+        """Return the parameters that give the same table with the original targets, before these were made consistent."""
         return [
             np.where(mask, table + (target.values - aim) / ridge, table)
             for mask, table, target, aim, ridge in zip(
@@ -451,7 +462,7 @@ class ProportionalFit:
             self._tell_below(child)
 
     def _tell(self, teller: int, listener: int, child: int) -> None:
-        """Pass the teller's information on the common columns of both to the listener."""
+        """Update the clique `listener` with the margin of the clique `teller` on their common columns."""
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
         ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
@@ -468,7 +479,7 @@ class ProportionalFit:
         factor = np.exp(np.minimum(new - old, 700.0))
         self.parameters[number] = new
         table = self.shares[home]
-        mass = float((counts * factor).sum()) / self.n  # of the table, which is divided by it
+        mass = float((counts * factor).sum()) / self.n  # the table is normalised by its mass
         table *= spread(factor / mass, target.columns, self.tree.cliques[home])
         np.maximum(table, self._floors[home], out=table)
         return float(((counts * (factor - 1) / tolerance) ** 2).sum())
@@ -482,7 +493,7 @@ class ProportionalFit:
         return moved**2
 
     def sum_parameters(self) -> np.ndarray:
-        """Return the parameter of every measured sum, in units of its highest score."""
+        """Return the parameter of every measured sum, for scores scaled to at most 1."""
         return np.array([tilt.original_parameter for tilt in self._sums])
 
     def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
@@ -490,16 +501,15 @@ class ProportionalFit:
 
 
 def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
-    """Return the sums over all axes but the kept ones, as `table.sum(axis=...)`, which takes two to four times as long for
-    large tables.
+    """Return the sums of a table over all axes except the kept ones; two to four times as fast as `table.sum` for large tables.
 
-    Neighbouring axes of one kind are one axis, and the last ones are summed up as a product with ones: a loop over an axis of
-    few bins takes most of its time to begin.
+    Neighbouring axes of the same kind are merged, and the last axes are summed by a product with a vector of ones, because
+    loops over short axes are slow.
 
     Parameters
     ----------
-    table : contiguous, or it is copied.
-    keeps : for each axis.
+    table : the array, which is copied if it is not contiguous.
+    keeps : for each axis, whether it is kept.
     """
     if table.size < _LARGE:
         return np.asarray(table.sum(axis=tuple(axis for axis, keep in enumerate(keeps) if not keep)))
@@ -521,9 +531,10 @@ def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
 
 
 def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
-    """Return the solution l of now * exp(l - old) + ridge * l = aim, in every cell: aim / ridge - w, where w = omega(...).
+    """Return for every cell the solution l of counts * exp(l - old) + ridge * l = aim.
 
-    Where w is large the difference would lose its digits; there l follows from the new count, which is ridge * w.
+    The solution is aim / ridge - w with a Wright omega function w. Where w is large this difference would lose precision; l is
+    then computed from the new count, which is ridge * w.
     """
     from scipy.special import wrightomega
 
@@ -533,33 +544,38 @@ def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
-    """Return this share of each cell's noise deviation, at least `finest` records."""
+    """Return the tolerance of each cell: this share of its noise deviation, and at least `finest` records."""
     return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
 
 
 _UNIFORM_SHARE = 0.001
-"""Mass of the prior that is spread over all plausible cells, so that the data can fill what the public table lacks."""
+"""Share of the prior that is spread over all plausible cells, so that the fit can use cells that are empty in the public
+table.
+"""
 
 _PRECISION = 0.2
-"""The fit ends when every measured cell is within this share of its noise deviation of where it should be."""
+"""The fit ends when the residual of every measured cell is within this share of the cell's noise deviation."""
 
 _FINEST = 0.05
-"""Or within this part of a record: rows are whole, and a double can tell no less where the noise is next to nothing. A cell
-that has less than that and should have still less gets no row, and is where it should be, too."""
+"""Smallest tolerance of a cell, in records: rows are whole, and doubles are not more exact where the noise is negligible. A
+cell that has fewer records than this and should have even fewer gets no row, and counts as converged.
+"""
 
 _SWEEPS = 150
-"""Most cycles of proportional fitting: some 0.1 s for cliques of 10,000 cells."""
+"""Largest number of sweeps of proportional fitting: about 0.1 s for cliques of 10,000 cells."""
 
 _MOST_STEPS = 20_000
 
 _STEPS_OF_A_CURVATURE, _CURVATURES = 15, 100
-"""Steps of a search for agreements before their curvature is computed anew, and how often it is, at most."""
+"""For agreements: number of optimiser steps before the curvature is computed again, and largest number of such computations."""
 
 _LEAST_CURVED = 1e-12
-"""Added to a curvature, so that floats can take its root."""
+"""Number that is added to the diagonal of a curvature matrix, for a stable Cholesky decomposition."""
 
 _STARTS = 5
-"""The search is begun again where it stopped: its line search gives up when what it remembers of the curvature misleads it."""
+"""Largest number of starts of the optimiser. A new start from the last point helps where the line search fails because of an
+outdated curvature.
+"""
 
 
 def maximum_entropy(
@@ -573,17 +589,20 @@ def maximum_entropy(
     evenly: bool = False,
     given: Mask | None = None,
 ) -> BayesianNetwork:
-    """Fit the model and turn it into conditional tables to sample from.
+    """Fit the model, and return it as a network of conditional probabilities for sampling.
 
     Parameters
     ----------
-    structure : column sets that the model keeps together, among them those of all measured tables.
-    prior : a public table over the same layout; it enters through its marginals on the cliques of the junction tree.
-    weight : how many records the prior is worth, > 0.
-    exact : whether the tables are those of **public** rows without noise, which agree as they are.
-    evenly : how rows are drawn from it (`BayesianNetwork`).
-    given : cells that are left out once the model is fitted, so that rows come from the rest alone; its columns are one of the
-        sets of `structure`. None: all rows.
+    measured : the noisy tables, sums and agreements.
+    structure : column sets that lie inside cliques of the model; they include the columns of all measured tables.
+    plausibility : the rules, whose structural zeros are exact zeros of the model.
+    prior : a public table over the same layout, of which the marginals on the cliques are used; None for the uniform
+        distribution.
+    weight : the number of records for which the prior counts, > 0.
+    exact : whether the tables are exact tables of **public** rows, which are consistent.
+    evenly : how rows are drawn from the network (`BayesianNetwork`).
+    given : cells that are excluded after the fit, so that rows come from the other cells; its columns are one of the sets of
+        `structure`. None keeps all rows.
 
     Raises
     ------
@@ -604,9 +623,10 @@ def maximum_entropy(
 
 
 def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) -> list[np.ndarray]:
-    """Return the shares of every clique's cells among the rows that are in none of these cells.
+    """Return the shares of every clique's cells among the rows outside of the forbidden cells of `given`.
 
-    The law is the product of the cliques' shares over those of their separators, so that it can be calibrated again.
+    The distribution is the product of the cliques' shares divided by the shares of their separators, so it can be calibrated
+    again.
     """
     potentials = []
     for index, (clique, table) in enumerate(zip(tree.cliques, shares, strict=True)):
@@ -628,7 +648,7 @@ def target_of(table: NoisyMarginal) -> Target:
 
 
 def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
-    """Return the prior as clique potentials: uniform over plausible cells, or that of the public table, slightly smoothed."""
+    """Return the prior as clique potentials: uniform over plausible cells, or the slightly smoothed public table."""
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
     total, beliefs = tree.calibrate(uniform)
     if not np.isfinite(total):
@@ -649,7 +669,7 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """The parameters of one measured table: where they act, and which of its cells are possible."""
+    """The parameters of one measured table: its clique, their positions, and which of its cells are possible."""
 
     columns: Columns
     home: int
@@ -659,10 +679,10 @@ class _Block:
 
 
 class _Dual:
-    """The dual of the fit: smooth and convex in one parameter per measured cell that is possible, sum and agreement.
+    """The dual problem of the fit, which is smooth and convex in one parameter per possible measured cell, sum and agreement.
 
     f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
-    p - y/n + r lambda. Parameters are scaled by about one over the root of the curvature.
+    p - y/n + r lambda. Parameters are scaled by approximately 1 / sqrt(curvature).
     """
 
     def __init__(self, tree: JunctionTree, base: list[np.ndarray], measured: NoisyMarginals, weight: float):
@@ -740,8 +760,9 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Scale agreements by their curvature at these parameters, where floats can tell it, so that each is about as steep as
-        the others; return the parameters in the new scale."""
+        """Rescale the parameters of agreements by their curvature, where it is numerically positive definite; return the
+        rescaled parameters.
+        """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:
             shares = [np.exp(belief) for belief in self.tree.calibrate(self.potentials(parameters))[1]]
@@ -749,7 +770,7 @@ class _Dual:
             try:
                 factor = np.linalg.cholesky(curvature + np.eye(len(curvature)) * _LEAST_CURVED)
                 self.root = np.linalg.inv(factor).T
-            except np.linalg.LinAlgError:  # of numbers that contradict one another floats lose it
+            except np.linalg.LinAlgError:  # contradictory numbers make it singular in floating point
                 self.root = None
             else:
                 scaled[start:] = factor.T @ parameters[start:]
@@ -760,12 +781,15 @@ class _Dual:
         return float((added_up(shares[home], self.tree.cliques[home], tilt.columns) * tilt.scores).sum())
 
     def solved(self, start: Sequence[np.ndarray], tilts: np.ndarray) -> list[np.ndarray]:
-        """Return shares of every clique's cells at the optimum, searched from one table of parameters for every measured one,
-        one parameter for every measured sum, and 0 for every agreement."""
+        """Minimise the dual, and return the shares of every clique's cells at the optimum. Raises RejectedRound without
+        convergence.
+
+        The search starts from the given parameters of measured tables and sums, and from 0 for every agreement.
+        """
         from scipy.optimize import minimize
 
         def stop(_: np.ndarray) -> None:
-            if self.converged(self.latest):  # at the point of this iteration, the last to be evaluated
+            if self.converged(self.latest):  # `latest` is the gradient at the point of this iteration
                 raise StopIteration
 
         steps, starts = (_STEPS_OF_A_CURVATURE, _CURVATURES) if self.agreements else (_MOST_STEPS, _STARTS)
@@ -782,16 +806,14 @@ class _Dual:
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, gradient: np.ndarray) -> bool:
-        """Return whether every measured cell is within its tolerance of its target, or empty; False for a value that is not
-        a number.
-        """
+        """Return whether every measured cell is within its tolerance of its target, or empty; False if a value is NaN."""
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 
 
 def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
-    """Return Pr[column | columns before it in its clique], clique by clique: the same distribution, in an order to sample
-    from.
+    """Return the distribution as conditional probabilities Pr[column | earlier columns of its clique], in an order for
+    sampling.
     """
     families = []
     for index, clique in enumerate(tree.cliques):

@@ -1,6 +1,7 @@
-"""The public laws of noise on measured tables: of one count, of sums of counts, of many numbers with one noise.
+"""Compute public properties of the noise of measurements: its distributions, variances and limits, for counts and weighted
+sums.
 
-The noise of a count is a whole number, and symmetric around 0.
+The noise of a count is a whole number with a distribution that is symmetric around 0.
 """
 
 from __future__ import annotations
@@ -17,17 +18,21 @@ import numpy as np
 from synthrelease.privacy.grids import gaussian_scale, laplace_sd
 
 TABLE_CHANGE = 2
-"""A replaced record moves one count of a table down and one up: 2 in the l1 norm, and 2 in the squared l2 norm."""
+"""Sensitivity of a table: replacing a record decreases one count and increases another, which is 2 in the l1 norm and 2 in the
+squared l2 norm.
+"""
 
 _ROUNDED_UP = 1e-9
-"""Relative: the scale of the noise that was drawn is the exact one, rounded up."""
+"""Relative bound on the rounding of a scale: the scale of drawn noise is the exact scale, rounded up."""
 
 _TURNS = 4
-"""Terms of Poisson's sum on either side: the next one is below e^(-2 pi^2 5^2 scale^2), 1e-9 for a scale of a fifth."""
+"""Number of terms of Poisson's sum on either side; the next term is below e^(-2 pi^2 5^2 scale^2), which is 1e-9 for a scale of
+1/5.
+"""
 
 
 def least_whole(enough: Callable[[int], bool]) -> int:
-    """Return the least whole number from 0 on that is enough, where every larger one is, too."""
+    """Return the smallest whole number, at least 0, that satisfies a monotone condition."""
     low, high = -1, 0
     while not enough(high):
         low, high = high, 2 * high + 1
@@ -39,12 +44,12 @@ def least_whole(enough: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, order=True)
 class _Noise:
-    """The base class of the distributions of the noise of one count.
+    """The base class of the noise distributions of one count.
 
     Attributes
     ----------
-    scale : above 0, in rows.
-    cost : what a part of a budget is that buys such noise.
+    scale : the scale of the noise, above 0, in rows.
+    cost : the kind of budget for such noise: "epsilon" or "rho".
     """
 
     scale: float
@@ -53,12 +58,12 @@ class _Noise:
 
     @property
     def rounded_up(self) -> Self:
-        """Return the same distribution with a scale that is certainly no smaller than that of the drawn noise."""
+        """Return the same distribution with a scale that is an upper bound of the scale of the drawn noise."""
         return type(self)(self.scale * (1 + _ROUNDED_UP))
 
 
 class DiscreteLaplace(_Noise):
-    """Pr[z] proportional to e^(-|z| / scale).
+    """Discrete Laplace noise: Pr[z] is proportional to e^(-|z| / scale).
 
     Examples
     --------
@@ -71,17 +76,17 @@ class DiscreteLaplace(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> DiscreteLaplace:
-        """Return the noise of scale 2 / epsilon."""
+        """Return the noise of a table with cost epsilon: its scale is 2 / epsilon."""
         return cls(float(TABLE_CHANGE / cost))
 
     @property
     def variance(self) -> float:
-        """The variance of the whole number."""
+        """Return the variance of the discrete noise."""
         return laplace_sd(Fraction(self.scale)) ** 2
 
     @property
     def variance_above(self) -> float:
-        """The variance of the continuous law of the same scale, by which tables are weighed."""
+        """Return the variance of the continuous distribution of the same scale, an upper bound; tables are weighted by it."""
         return 2.0 * self.scale**2
 
     @property
@@ -105,7 +110,7 @@ class DiscreteLaplace(_Noise):
         return np.asarray(-np.log1p(self._spread * np.sin(angles / 2) ** 2))
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(h z)], or a little more."""
+        """Return ln E[e^(h z)], up to rounding."""
         return np.asarray(-np.log1p(-self._spread * np.sinh(h / 2) ** 2))
 
     @property
@@ -115,13 +120,13 @@ class DiscreteLaplace(_Noise):
 
 
 _NOTHING = -60.0
-"""A logarithm of a characteristic function below this counts as equal to its main term, which is within ln 3."""
+"""Below this logarithm, a characteristic function is replaced by its main term, which is within a factor of 3."""
 
 
 class RoundedGaussian(_Noise):
-    """N(0, scale^2), rounded to the next whole number (theory 9.13, rounded Gaussian noise).
+    """Rounded Gaussian noise: N(0, scale^2), rounded to the nearest whole number (theory 9.13, rounded Gaussian noise).
 
-    Its probabilities are the values at whole numbers of the density of N(0, scale^2) plus a uniform number from -1/2 to 1/2,
+    Its probabilities are the density, at whole numbers, of the sum of N(0, scale^2) and a uniform number between -1/2 and 1/2,
     so Poisson's sum gives its characteristic function (theory 13.5, limits of noise).
 
     Examples
@@ -135,21 +140,21 @@ class RoundedGaussian(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> RoundedGaussian:
-        """Return the noise of scale sqrt(2 / (2 rho))."""
+        """Return the noise of a table with cost rho: its scale is sqrt(2 / (2 rho))."""
         return cls(gaussian_scale(TABLE_CHANGE / (2 * cost)))
 
     @property
     def variance(self) -> float:
-        """The variance of the whole number."""
+        """Return the variance of the discrete noise."""
         if self.scale > 2:
-            return self.scale**2 + 1 / 12  # but for a part of e^(-2 pi^2 scale^2)
+            return self.scale**2 + 1 / 12  # up to a relative error of e^(-2 pi^2 scale^2)
         z = np.arange(-40, 41)
         steps = np.array([math.erf((whole + 0.5) / self.scale / math.sqrt(2)) for whole in range(-41, 41)])
         return float((z**2 * np.diff(steps)).sum() / 2)
 
     @property
     def variance_above(self) -> float:
-        """The variance of the continuous law of the same scale, by which tables are weighed."""
+        """Return the variance of the noise for large scales, by which tables are weighted."""
         return self.scale**2 + 1 / 12
 
     @property
@@ -176,7 +181,7 @@ class RoundedGaussian(_Noise):
         is_told = near > _NOTHING
         if (
             2 * np.pi * self.scale**2 * (np.pi - np.abs(turned[is_told]).max(initial=0.0)) > -_NOTHING
-        ):  # e^- this: the next turn
+        ):  # the next term of the sum is negligible
             near[is_told] += np.log(np.sinc(turned[is_told] / (2 * np.pi)))
             return near
         shifted = turned[is_told, None] + turns
@@ -185,7 +190,7 @@ class RoundedGaussian(_Noise):
         return near
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(h z)], or a little more: the term of no turn, and an upper bound of the others."""
+        """Return an upper bound of ln E[e^(h z)], from the main term of Poisson's sum and a bound of the other terms."""
         half, turns = h / 2, np.arange(1, _TURNS + 1)
         others = 2 * (np.exp(-2 * (np.pi * turns * self.scale) ** 2) / (np.pi * turns)).sum() * half
         return np.asarray((self.scale * h) ** 2 / 2 + np.log(np.sinh(half) / half) + np.log1p(others * (1 + _ROUNDED_UP)))
@@ -198,25 +203,25 @@ LAWS: Mapping[str, type[CountNoise]] = {"discrete Laplace": DiscreteLaplace, "ro
 """Distributions of noise, by their names in published measurements."""
 
 
-# The law of one number of a noise that several numbers share (theory 9.18, one noise for many numbers).
+# The distribution of one entry of a noise that several numbers share (theory 9.18, one noise for many numbers).
 #
-# The noise of m numbers is z with Pr[z] proportional to q^max|z_i|, q = e^(-1/b), b the scale. A radius k has Pr[k]
-# proportional to (2k + 1)^m q^k, and given it each entry is uniform on {-k, ..., k}. So, for t at least 0,
+# The noise of m numbers is z with Pr[z] proportional to q^max|z_i|, q = e^(-1/b), b the scale. The radius k has Pr[k]
+# proportional to (2k + 1)^m q^k, and given the radius each entry is uniform on {-k, ..., k}. So, for t at least 0,
 #
 #     Pr[|z_i| > t] = 2 sum_{k > t} (k - t) (2k + 1)^(m - 1) q^k / sum_k (2k + 1)^m q^k,      E[z_i^2] = E[k (k + 1)] / 3.
 #
-# Both are made of sums of j^p q^j, which have a closed form; nothing is subtracted. With m = 1 the law is discrete Laplace.
+# Both formulas use sums of j^p q^j, which have a closed form without subtractions. For m = 1 the noise is discrete Laplace.
 
 MOST_NUMBERS = 100
-"""That may share one noise: so far the sums below are within the range of floats."""
+"""Largest number of numbers that may share one noise, for which the sums below do not overflow."""
 
 _CUBE_ROUNDED_UP = 1e-9
-"""Relative: scales and probabilities of a limit are raised by so much, more than floats lose in hundreds of operations."""
+"""Relative increase of scales and probabilities in a limit: more than the rounding errors of hundreds of operations."""
 
 
 @lru_cache(maxsize=10_000)
 def cube_sd(size: int, scale: Fraction) -> float:
-    """Return the standard deviation of each of so many numbers at this scale, the sensitivity over epsilon."""
+    """Return the standard deviation of the noise of each of `size` numbers; scale = sensitivity / epsilon."""
     sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
     squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
     return math.sqrt(squared / _all_radii(size, sums, stop) / 3) / stop
@@ -224,7 +229,7 @@ def cube_sd(size: int, scale: Fraction) -> float:
 
 @lru_cache(maxsize=100_000)
 def cube_limit(size: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z_i| > t] <= risk, the least up to rounding; risk above 0, below 1."""
+    """Return a t with Pr[|z_i| > t] <= risk, the smallest up to rounding; 0 < risk < 1."""
 
     def enough(beyond: int) -> bool:
         return cube_tail(size, float(scale) * (1 + _CUBE_ROUNDED_UP), beyond) * (1 + _CUBE_ROUNDED_UP) <= risk
@@ -233,12 +238,12 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z| > t] <= risk for a noise of its own, or for one number of a noise that so many share."""
+    """Return a t with Pr[|z| > t] <= risk, for one of `together` numbers that share one noise (1: discrete Laplace noise)."""
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
 
 def cube_tail(size: int, scale: float, beyond: int) -> float:
-    """Return Pr[|z_i| > beyond], beyond at least 0."""
+    """Return Pr[|z_i| > beyond], for beyond at least 0."""
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
     tail = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))
@@ -259,7 +264,7 @@ def _ways(size: int, p: int) -> int:
 def _power_sums(most: int, scale: float) -> tuple[float, ...]:
     """Return s_0 = 1, s_1, ..., s_most: s_p is (1 - q)^(p + 1) times the sum of j^p q^j.
 
-    For p above 0 that is q times the p-th Eulerian polynomial at q, whose coefficients are all above 0.
+    For p above 0, s_p is q times the p-th Eulerian polynomial at q, whose coefficients are all positive.
     """
     q = math.exp(-1 / scale)
     sums, eulerian = [1.0], [1]
@@ -271,45 +276,50 @@ def _power_sums(most: int, scale: float) -> tuple[float, ...]:
     return tuple(sums)
 
 
-# The law of a weighted sum of independent noises and of a normal error (theory 13.8, measured ratios).
+# The distribution of a weighted sum of independent noises and a normal error (theory 13.8, measured ratios).
 #
-# `measurements.noise_limit` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of
-# them for every interval, so the law is computed to about five digits.
+# `measurements.noise_limit` has rigorous limits for integer weights. Here weights are real numbers, and an interval needs
+# dozens of such distributions, so each is computed to about five digits.
 
 _STEPS = 64
-"""Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their
-summed variance is kept. Those that round to 0 count together as a normal error of their summed variance."""
+"""Number of classes of weighted standard deviations, relative to the largest. Noises of one scale in the same class get one
+weight that preserves the sum of their variances; noises in class 0 are replaced by a normal error with the sum of their
+variances.
+"""
 
 _PERIOD = 60.0
-"""Standard deviations: the law is folded onto such a stretch. Beyond half of it lies less than e^(-40)."""
+"""Period onto which the distribution is folded, in standard deviations. The probability beyond half of it is below e^(-40)."""
 
 _HIGHEST = 120.0
-"""Highest frequency, per standard deviation, at which the characteristic function is used."""
+"""Highest frequency at which the characteristic function is used, per standard deviation."""
 
 _ANGLES = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
 
 _ALLOWANCE = 1e-5
-"""Of a probability, for frequencies that are left out and weights that are rounded."""
+"""Allowance in a probability for omitted frequencies and rounded weights."""
 
 _EXACT = _PERIOD / 2**41
-"""Standard deviations: how exactly a limit is found."""
+"""Precision of a limit, in standard deviations."""
 
 _MOST_STEPS = 30
-"""Of secants: about eleven are needed."""
+"""Largest number of secant steps; about eleven are needed."""
 
 _LEAST = -45.0
-"""Logarithm below which a characteristic function counts as 0: all its terms together are less than 1e-16 of a probability."""
+"""Logarithm below which a characteristic function counts as 0; all such terms together change a probability by less than
+1e-16.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noises in one row: those of all published cells, and the noise of the number of kept rows.
+    """Independent noises: those of all published cells, and the noise of the number of kept rows.
 
     Attributes
     ----------
-    laws : those that occur.
-    law : (n_noises,) which of them each has.
-    count : (n_noises,) how many independent noises of that law are in it; 0 where it is known that there is none.
+    laws : the distinct distributions.
+    law : (n_noises,) the index of each noise's distribution.
+    count : (n_noises,) the number of independent noises with this distribution that are added up in each entry; 0 for a value
+        without noise.
     """
 
     laws: tuple[CountNoise, ...]
@@ -318,40 +328,44 @@ class Noises:
 
     @cached_property
     def each(self) -> np.ndarray:
-        """Return (n_noises,) the variance of each noise."""
+        """Return (n_noises,) the variance of a single noise of each entry's distribution."""
         return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
     def variances(self) -> np.ndarray:
-        """Return (n_noises,) the variances."""
+        """Return (n_noises,) the variance of each entry."""
         return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return (j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
+        """Return the (j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
         return np.asarray((first * self.variances) @ second.T)
 
 
 _RADII, _TAIL = 32, 4
-"""Nodes of the integral over the radius of a noise that many numbers share, and how they crowd at large radii."""
+"""Number of nodes of the integral over the radius of a shared noise, and the exponent that concentrates nodes at large
+radii.
+"""
 
 _LIMIT_ROUNDED_UP = 1.003
-"""Of a limit, for the nodes: they are that exact for the laws whose limits are known otherwise."""
+"""Factor of a limit that covers the error of the numerical integration, as checked for distributions with known limits."""
 
 _AT_ONCE = 16
-"""Angles whose characteristic function is computed together: beyond those where it has died out there are no more."""
+"""Number of angles whose characteristic function is computed together; the computation stops where the function is
+negligible.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise:
-    """One noise of many numbers, at a scale so large that whole numbers count as continuous (theory 9.18, one
-    noise for many numbers).
+    """One noise that many numbers share, at a scale so large that it is treated as continuous (theory 9.18, one noise for many
+    numbers).
 
-    Given the radius k, of a gamma law with the shape size + 1, every number is uniform from -k to k.
+    The radius k has a gamma distribution with shape size + 1. Given the radius, every entry is uniform between -k and k.
 
     Attributes
     ----------
-    size : how many numbers share it.
-    scale : the sensitivity over epsilon.
+    size : the number of numbers that share the noise.
+    scale : sensitivity / epsilon.
     """
 
     size: int
@@ -359,22 +373,22 @@ class SharedNoise:
 
     @property
     def variance(self) -> float:
-        """Of each number."""
+        """Return the variance of each entry."""
         return (self.size + 1) * (self.size + 2) / 3 * self.scale**2
 
     @property
     def variances(self) -> np.ndarray:
-        """Return (size,) the variances."""
+        """Return (size,) the variances of the entries."""
         return np.full(self.size, self.variance)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return (j, k) covariances of sums with weights (j, size) and (k, size): two numbers are not correlated."""
+        """Return the (j, k) covariances of sums with weights (j, size) and (k, size); two entries are uncorrelated."""
         return np.asarray(self.variance * first @ second.T)
 
     @cached_property
     def _radii(self) -> tuple[np.ndarray, np.ndarray]:
-        """Radii with their probabilities (Gauss and Legendre)."""
-        from scipy.special import gammainccinv  # here, for a reader of rows has no use for it
+        """Return radii with their probabilities, by Gauss-Legendre quadrature."""
+        from scipy.special import gammainccinv  # imported here, because most readers do not need it
 
         nodes, weights = np.polynomial.legendre.leggauss(_RADII)
         left = (1 - nodes) / 2
@@ -382,7 +396,7 @@ class SharedNoise:
         return radii, weights / 2 * _TAIL * left ** (_TAIL - 1)
 
     def half_width(self, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
-        """Return a t with Pr[|Z| <= t] >= confidence, like the function `half_width` for independent noises."""
+        """Return a t with Pr[|Z| <= t] >= confidence, as the function `half_width` does for independent noises."""
         sizes = np.sort(np.abs(weights[weights != 0]))[::-1]
         whole = math.sqrt(float(sizes @ sizes) * self.variance + normal_variance)
         if not whole > 0:
@@ -404,18 +418,19 @@ class SharedNoise:
 def half_width(
     noises: Noises | SharedNoise, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0
 ) -> float:
-    """Return a t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
+    """Return a t with Pr[|Z| <= t] >= confidence, where Z is the weighted sum of noises plus a normal error.
 
-    The probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, phi the characteristic function, which is
-    known (theory 13.5, limits of noise), because the law is symmetric. It is computed for Z + U, U uniform within half of the
-    largest weight w, so that the law has no steps; |Z| <= |Z + U| + w/2, so w/2 is added to the limit.
+    Because Z is symmetric, the probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, where the
+    characteristic function phi is known (theory 13.5, limits of noise). It is computed for Z + U, with U uniform within half of
+    the largest weight w, so that the distribution is continuous. Since |Z| <= |Z + U| + w/2, w/2 is added to the limit.
 
     Parameters
     ----------
-    weights : (n_noises,) of the noises.
-    normal_variance : of an independent normal error with mean 0.
-    step : of the lattice of what is taken as normal; half of it is added in the same way where it is larger (continuity
-        correction).
+    weights : (n_noises,) the weights of the noises.
+    normal_variance : the variance of an independent normal error with mean 0.
+    confidence : the probability, above 0 and below 1.
+    step : the lattice step of a discrete error that is treated as normal; where it exceeds w, half of it is added instead
+        (continuity correction).
     """
     if isinstance(noises, SharedNoise):
         return noises.half_width(weights, normal_variance, confidence)
@@ -434,7 +449,7 @@ def half_width(
     kinds, count, size, own_variances = (law * (_STEPS + 1) + steps)[rough], count[rough], size[rough], own_variances[rough]
     counts, squares, shares = (np.bincount(kinds, weights=of) for of in (count, size**2 * count, own_variances * count))
     for kind in np.argsort(-shares, kind="stable")[: np.count_nonzero(counts)]:
-        left = log_law > _LEAST  # a characteristic function is at most 1: what counts as 0 stays so
+        left = log_law > _LEAST  # a characteristic function is at most 1, so negligible values remain negligible
         angles, log_law = angles[left], log_law[left]
         weight = math.sqrt(squares[kind] / counts[kind]) / whole
         log_law += counts[kind] * noises.laws[kind // (_STEPS + 1)].log_characteristic(angles * weight)
@@ -447,11 +462,11 @@ def half_width(
 
 
 def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
-    """Return the t up to half of the period, to `_EXACT`, from which on the sum of parts * sin(angles * t) is at least
-    `wanted`.
+    """Return the smallest t, up to `_EXACT` and at most half of the period, at which the sum of parts * sin(angles * t) reaches
+    `probability`.
 
-    The sum is a distribution function, and rises: secants through the last two values, each a little beyond where they meet
-    `wanted`, so that both sides close in. Where one leads nowhere, the stretch that is left is halved.
+    The sum is a distribution function, so it increases. The search uses secants through the last two values, each slightly
+    beyond its root so that the interval shrinks from both sides, and bisection where a secant fails.
     """
     low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, probability, 0
     while high - low > _EXACT:

@@ -1,4 +1,6 @@
-"""Noisy marginals are what a generator measured: values that may be merged, shared by rounds and published."""
+"""Represent noisy measurements (tables, sums, rare bins), which may be merged, shared by rounds and published; parse table
+formulas.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,13 @@ from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, 
 from synthrelease.generators.scored_sums import ScoredSum, ScoreFactor, merged_scores, terms_of
 from synthrelease.settings.base import Mistake
 
-# How far off the tables of areas are, level by level, and the division of a budget that keeps it in proportion. Public.
+# The noise of tables of areas on each level, and a division of the budget by wanted errors. All of this is public.
 
 Table = TypeVar("Table", bound=Hashable)
-"""What a table is named by: the places of its columns, or their names."""
+"""The key of a table: the positions or the names of its columns."""
 
 _AREA_GRID = 10**6
-"""Shares are multiples of about one over this, so that they are exact."""
+"""Shares are fractions with a denominator of about this size times the number of tables, so that they are exact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +40,11 @@ class AreaNoise:
 
     Attributes
     ----------
-    column : of the areas; the empty text for all of them together.
-    areas : how many there are.
-    rows : standard deviation of the number of rows of one area, from all tables of the level and of those below.
-    cell : that of one count in the most exact table of the level itself, in which there are `cells` for each area.
+    column : the column of the areas.
+    areas : the number of areas.
+    rows : standard deviation of the number of rows of one area, from all tables of this level and of the levels below.
+    cell : standard deviation of one count in the most accurate table of this level.
+    cells : the number of cells of this table for each area.
     """
 
     column: str
@@ -51,7 +54,7 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Return the noise in words: in rows, and in percent of an area of mean size."""
+        """Return a text of the noise, in rows and in percent of the mean area and the mean cell."""
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
@@ -62,22 +65,22 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Return the noise of every level with a table, the largest areas first.
+    """Return the noise of every level that has a table, the largest areas first.
 
-    The number of rows of an area is told by each table of its level, as the sum of its cells, and by those of the level below,
-    as the sum over the areas in it; independent figures are weighed by their precision. That the whole number of rows is public
-    is left out, which matters for few areas.
+    The number of rows of an area is estimated from each table of its level, as the sum of its cells, and from the tables of the
+    level below, as the sum over the areas in it. Independent estimates are weighted by their precision. The public total number
+    of rows is not used, which matters only for few areas.
 
     Parameters
     ----------
     chain : the columns of areas, from the largest to the smallest.
-    costs : of each table, by its columns: an epsilon, or a rho.
+    costs : the epsilon or rho of each table, by its columns.
     """
     levels, below, of_below = list[AreaNoise](), 0.0, 1
     for name in reversed(chain):
         place = layout.columns.index(name)
         areas = layout.sizes[place]
-        precision = below * areas / of_below  # of an area below, to a sum of so many of them
+        precision = below * areas / of_below  # precision of the sum over the areas below
         best: tuple[float, int] | None = None
         for columns, cost in costs.items():
             if place not in columns:
@@ -93,20 +96,22 @@ def area_noise(
 
 
 def power_of(noise: type[CountNoise]) -> float:
-    """Return the power of (cells / wanted error) to which budgets are proportional (theory 12.13, areas within areas)."""
+    """Return the exponent p such that budgets are proportional to (cells / wanted error)^p (theory 12.13, areas within
+    areas).
+    """
     return 1.0 if noise.cost == "rho" else 2 / 3
 
 
 def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
-    """Return the shares of a budget with the least sum of squares of (relative error of a mean cell) / (the wanted one).
+    """Return the shares of a budget that minimise the sum over tables of (relative error of a mean cell / wanted error)^2.
 
-    A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t the sum is that of
-    (c_t / (n w_t))^2 / rho_t, least for rho_t in proportion to c_t / w_t; with Laplace noise of variance 8 / eps_t^2 it is
-    least for eps_t in proportion to (c_t / w_t)^(2/3) (theory 12.13, areas within areas).
+    A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t the sum of (c_t / (n w_t))^2 /
+    rho_t is smallest for rho_t in proportion to c_t / w_t. With Laplace noise of variance 8 / eps_t^2 the minimum is at eps_t
+    in proportion to (c_t / w_t)^(2/3) (theory 12.13, areas within areas).
 
     Parameters
     ----------
-    cells, wanted : of every table; all above 0.
+    cells, wanted : the number of cells and the wanted relative error of every table, above 0.
 
     Returns
     -------
@@ -121,28 +126,29 @@ def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: ty
     return {columns: Fraction(weight, total) for columns, weight in whole.items()}
 
 
-# How far a weighted sum of independent noises is off at most, at a stated risk.
+# `noise_limit` bounds a weighted sum of independent noises at a stated risk (theory 13.5, limits of noise).
 #
-# Theory 13.5, limits of noise. A part (z, w, k) stands for w (z_1 + ... + z_k), w a whole number and every z_i of the law z,
-# whose characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`measured_noise`). The law of a sum that fits on
-# a grid of `_GRID` points follows from its characteristic function by one Fourier transform; other sums are bounded by Markov's
-# inequality for e^(h sum), for which every h gives a valid limit.
+# A part (z, w, k) stands for w (z_1 + ... + z_k), where w is a whole number and every z_i has the distribution z, whose
+# characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`measured_noise`). The distribution of a sum that fits
+# on a grid of `_GRID` points follows from its characteristic function by one Fourier transform. Other sums are bounded by
+# Markov's inequality for e^(h sum), for which every h gives a valid limit.
 
 Parts = tuple[tuple[CountNoise, int, int], ...]
-"""(z, w, k) of each part: the law of the noise, whole weight above 0, how many noises have both."""
+"""The parts (z, w, k) of a sum: the distribution of the noise, its integer weight above 0, and the number of such noises."""
 
 _TRIED = 400
-"""Values of h that are tried; each gives a valid limit."""
+"""Number of values of h that are tried; each gives a valid limit."""
 
 _FARTHEST = 2.0
-"""Values of h are tried up to so many times the one that would be best for a normal law."""
+"""Values of h are tried up to this multiple of the best value for a normal distribution."""
 
 _GRID = 2**17
-"""Points of the largest grid on which the law of a sum is computed."""
+"""Largest number of grid points on which the distribution of a sum is computed."""
 
 _ALLOWANCE = 1e-8
-"""Of a probability that is computed on the grid: rounding of 2^17 terms (below 1e-9 in all), what lies beyond the grid (at most
-1e-10), and the scale that is rounded up (2^-50 of a law for each of at most a million noises)."""
+"""Allowance in a probability that is computed on the grid: for the rounding of 2^17 terms (below 1e-9 in all), the probability
+beyond the grid (at most 1e-10), and the rounding of scales (2^-50 of a probability for each of at most a million noises).
+"""
 
 
 @lru_cache(maxsize=100_000)
@@ -151,8 +157,8 @@ def noise_limit(parts: Parts, risk: float) -> int:
 
     Parameters
     ----------
-    parts : their noises are independent.
-    risk : above 0, below 1.
+    parts : the parts of the sum, with independent noises.
+    risk : a probability above 0 and below 1.
     """
     if len(parts) == 1 and parts[0][1:] == (1, 1):
         return parts[0][0].rounded_up.limit(risk)
@@ -164,8 +170,9 @@ def noise_limit(parts: Parts, risk: float) -> int:
 
 
 def _markov(parts: Parts, risk: float) -> int:
-    """Return a t at which Markov's inequality keeps the risk: Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at
-    which all moments are finite.
+    """Return a t with Pr[|sum| > t] <= risk by Markov's inequality.
+
+    Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite.
     """
     wider = [(noise.rounded_up, weight, count) for noise, weight, count in parts]
     variance = sum(count * weight**2 * noise.variance for noise, weight, count in wider)
@@ -179,7 +186,9 @@ def _markov(parts: Parts, risk: float) -> int:
 
 
 def _on_grid(parts: Parts, risk: float, points: int) -> int:
-    """Return the least t at which the law of the sum, folded onto so many points, leaves at most the risk beyond t."""
+    """Return the smallest t such that the distribution of the sum, folded onto `points` grid points, has at most the risk
+    beyond t.
+    """
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
     for noise, weight, count in parts:
@@ -190,14 +199,14 @@ def _on_grid(parts: Parts, risk: float, points: int) -> int:
     return int(enough[0]) if len(enough) else points
 
 
-# Rare bins whose rows are counted apart: one count for each bin, and no table and no sum has these rows.
+# Rows of rare bins are counted separately: there is one count for each rare bin, and these rows are in no table and no sum.
 #
-# A replaced record moves a table of all rows by two counts, one down and one up. One that comes from a bin counted apart, or
-# goes there, moves it by one. So these records leave half of the budget over, and it pays for the count of their bin (theory
-# 12.14, bins counted apart).
+# Replacing a record changes two counts of a table of all rows. A record that leaves or enters a rare bin changes only one. So
+# such records use half of the budget for tables, and the other half pays for the count of their bin (theory 12.14, bins counted
+# apart).
 
 SHARE = Fraction(1, 2)
-"""Of the budget of all tables and sums, which the count of each bin gets beside them."""
+"""Share of the budget of all tables and sums at which each rare bin is counted in addition, without a further charge."""
 
 _FIELD = "rare_bins"
 _EXPECTED = (
@@ -207,11 +216,12 @@ _EXPECTED = (
 
 @dataclass(frozen=True, kw_only=True)
 class RareBin:
-    """A bin whose rows are counted apart.
+    """A rare bin, whose rows are counted separately.
 
     Attributes
     ----------
-    column, bin : their places in the layout.
+    column : the position of its column in the layout.
+    bin : its index in the column.
     """
 
     column: int
@@ -228,7 +238,9 @@ class NoisyBin:
 
     Attributes
     ----------
-    value : the count plus noise; at least 0, and together with those before it at most the number of all rows.
+    of : the rare bin.
+    value : the count plus noise, limited so that it is at least 0, and with the counts before it at most the number of all
+        rows.
     """
 
     of: RareBin
@@ -236,7 +248,7 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """Return the rare bins on coarser bins, each of which contains rare ones alone or none. Post-processing."""
+    """Return the noisy rare bins after merging bins; each new bin contains only rare bins, or none. This is post-processing."""
     values = dict[RareBin, int]()
     for noisy_bin in bins:
         coarse = RareBin(column=noisy_bin.of.column, bin=int(maps[noisy_bin.of.column][noisy_bin.of.bin]))
@@ -245,7 +257,7 @@ def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyB
 
 
 def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
-    """Return the bins that a text without `mistakes` names, in its order."""
+    """Return the rare bins that a valid text names, in its order."""
     return tuple(
         RareBin(column=layout.index(factor.column), bin=factor.scores.index(Fraction(1))) for factor in read_bins(text)
     )
@@ -253,7 +265,7 @@ def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
 
 @lru_cache(maxsize=1_000)
 def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
-    """Read "age[0 0 1] + age[1 0 0]". Raises Unexpected for a text that is no such list."""
+    """Parse a list of rare bins such as "age[0 0 1] + age[1 0 0]". Raises Unexpected for any other text."""
     factors = []
     for term in terms_of(text) if text is not None else ():
         read = ScoredSum.of(term)
@@ -269,7 +281,7 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """Yield the mistakes in the columns, in the number of their scores, or where no row is left for the tables."""
+    """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, or no bin that is not rare."""
     factors = read_bins(text)
     for factor in factors:
         mistake = next(iter(ScoredSum(factors=(factor,)).mistakes(layout)), None)
@@ -280,10 +292,10 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
         yield Mistake(field=_FIELD, expected=f"a bin of {factors[0].column!r} that is no rare one", found="all of them")
 
 
-# Formulas that name tables: "age:(region + sex) + 2 all 2-way".
+# Formulas name tables, as in "age:(region + sex) + 2 all 2-way".
 
 BY_CELLS = "by cells:"
-"""Begins a formula whose tables get weights by their cells (`weight_of`), times the numbers in front of its terms."""
+"""The start of a formula in which each table's weight is also multiplied by `weight_of`, which depends on its cells."""
 _NAME = r"(?:(?:first|other)\.)?\w+"
 _WEIGHT, _TABLE = r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?", rf"{_NAME}(?:\s*:\s*{_NAME})*"
 _TERM = re.compile(rf"{_WEIGHT}(?:all\s+(?P<ways>[1-9])-way(?:\s+with\s+(?P<one>{_NAME}))?|(?P<columns>{_TABLE}))")
@@ -291,17 +303,18 @@ _FOLDED = re.compile(rf"(?P<first>{_WEIGHT}{_TABLE})\s*:\s*\((?P<others>[^()]*)\
 
 
 def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
-    """Return the weight of a table in a budget: the root of its cells, to two digits; for D columns, those of a single column
-    count (D - 1) / 2 times.
+    """Return the weight of a table in a budget: the square root of its number of cells, to two digits.
 
-    In equal shares a table of two cells costs as much as one of a thousand, each of which gets its noise. With Laplace noise
-    the root makes the sum of the noise of all cells least; with Gaussian noise the power 2/3 would, and keeps no more. What a
-    single column is off by, all its D - 1 pairs are, each of which has two columns. Where most columns are nearly always the
-    same, that is most of what a release is off by.
+    For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal shares, a
+    table of two cells would cost as much as a table of a thousand cells. With Laplace noise the square root minimises the total
+    noise of all cells; with Gaussian noise the power 2/3 would, but preserves no more associations. The error of a single
+    column is also an error of its D - 1 pairs, each of which has two columns. Where most columns are nearly constant, this is
+    the largest part of the error.
 
     Parameters
     ----------
-    sizes : bins of each of the D columns.
+    columns : the columns of the table.
+    sizes : the number of bins of each of the D columns.
     """
     cells = math.prod(sizes[column] for column in columns)
     counted = cells * max(1.0, (len(sizes) - 1) / 2) if len(columns) == 1 else cells
@@ -310,12 +323,15 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaTerm:
-    """One term of a formula with its weight: the table of some columns, or all tables of `ways` columns, optionally those with
-    `columns`.
+    """One term of a formula: the table of some columns, or all tables of `ways` columns (that contain `columns`), with a
+    weight.
 
     Attributes
     ----------
-    by_cells : whether the weight of each table is also its `weight_of`.
+    columns : the columns of the table; for a term "all N-way", the column that all its tables contain, if any.
+    ways : N for a term "all N-way", otherwise 0.
+    weight : the number in front of the term.
+    by_cells : whether the weight of each table is also multiplied by `weight_of`.
     """
 
     columns: tuple[str, ...] = ()
@@ -325,7 +341,9 @@ class FormulaTerm:
 
     @classmethod
     def of(cls, text: str) -> FormulaTerm:
-        """Read "age:region", "2 region", "all 2-way" or "all 2-way with region". Raises Unexpected for anything else."""
+        """Parse a term such as "age:region", "2 region", "all 2-way" or "all 2-way with region". Raises Unexpected for any
+        other text.
+        """
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in (match["columns"] or match["one"] or "").split(":")) if match else ()
         if match is None or len(set(columns)) != len(columns):
@@ -336,13 +354,13 @@ class FormulaTerm:
 
     @property
     def text(self) -> str:
-        """Return the term as it is written."""
+        """Return the text of the term."""
         of_column = f" with {self.columns[0]}" if self.columns else ""
         tables = f"all {self.ways}-way{of_column}" if self.ways else ":".join(self.columns)
         return tables if self.weight == 1 else f"{float(self.weight):.12g} {tables}"
 
     def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return increasing column indices of each of its tables; no more columns than there are."""
+        """Return the increasing columns of each table of the term."""
         own_columns = {layout.index(name) for name in self.columns}
         if not self.ways:
             return [tuple(sorted(own_columns))]
@@ -350,27 +368,27 @@ class FormulaTerm:
         return (columns for columns in every if own_columns <= {*columns})
 
     def weighted(self, layout: Layout) -> Iterable[tuple[tuple[int, ...], Fraction]]:
-        """Return its tables, each with its weight."""
+        """Yield the columns and the weight of each table of the term."""
         for columns in self.sets(layout):
             yield columns, self.weight * (weight_of(columns, layout.sizes) if self.by_cells else 1)
 
 
 def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
-    """Return all terms of a formula, which are joined by +; `age:(region + sex)` is two. Raises Unexpected."""
+    """Parse all terms of a formula, which are joined by +; "age:(region + sex)" gives two terms. Raises Unexpected."""
     text = formula.strip()
     terms = unfolded(text.removeprefix(BY_CELLS)).split("+")
     return tuple(replace(FormulaTerm.of(term), by_cells=text.startswith(BY_CELLS)) for term in terms)
 
 
 def unfolded(formula: str) -> str:
-    """Return the formula without brackets: `age:region + age:sex` of `age:(region + sex)`."""
+    """Return the formula without brackets: "age:region + age:sex" for "age:(region + sex)"."""
     return _FOLDED.sub(
         lambda match: " + ".join(f"{match['first']}:{other.strip()}" for other in match["others"].split("+")), formula
     )
 
 
 def folded(terms: Sequence[FormulaTerm]) -> list[str]:
-    """Return the texts of the terms; pairs that begin with one column are joined: `age:(region + sex)`."""
+    """Return the texts of terms, with pairs that begin with the same column joined, as in "age:(region + sex)"."""
     groups = dict[tuple[str, ...], list[FormulaTerm]]()
     for number, term in enumerate(terms):
         pair = len(term.columns) == 2 and not term.ways
@@ -382,14 +400,15 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """Return the text of a formula, with "all 1-way" for the tables of all columns, and "all 2-way with" for all pairs of one.
+    """Return the text of a formula, with "all 1-way" for all single columns, and "all 2-way with COLUMN" for all pairs of a
+    column.
 
     Parameters
     ----------
-    columns : of the release.
+    columns : the columns of the release; without them nothing is abbreviated.
     """
     left, stars = list(terms), list[str]()
-    for name in columns:  # a column all of whose pairs are measured, as those of an important one are
+    for name in columns:  # important columns have all their pairs measured
         pairs = [
             term for term in left if term.weight == 1 and len(term.columns) == 2 and name in term.columns and not term.ways
         ]
@@ -403,12 +422,12 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
 
 def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the formula of these tables with weights by their cells, in a release of these columns."""
+    """Return the formula "by cells:" of these tables, in a release of these columns."""
     return formula_of(read_terms(f"{BY_CELLS} {' + '.join(tables)}"), columns)
 
 
 def spelled_out(formula: str, layout: Layout) -> str:
-    """Return the same formula with the weight of each table as a number, and without brackets."""
+    """Return the equivalent formula without brackets and with the weight of each table as a number."""
     if not formula.strip().startswith(BY_CELLS):
         return unfolded(formula)
     weighted = (pair for term in read_terms(formula) for pair in term.weighted(layout))
@@ -424,11 +443,11 @@ def _measures(formula: str) -> str:
 
 
 Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(_measures)]
-"""The tables that a generator measures, at least one of them with a weight above 0."""
+"""A formula of the tables that a generator measures; at least one table has a weight above 0."""
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """Yield the mistakes in the columns that a formula names."""
+    """Yield a mistake for each unknown column that a formula names."""
     names = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(names):
         if name not in layout.columns:
@@ -438,14 +457,14 @@ def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mi
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMarginal:
-    """One measured sub-table.
+    """One measured table of some columns.
 
     Attributes
     ----------
     columns : increasing indices of its columns.
-    values : int64, one axis per column: counts plus independent noise per cell.
-    cost : what it cost: an epsilon, or a rho where the noise is Gaussian.
-    cells : how many noisy cells were added up in each of `values`; 1 as measured.
+    values : int64, one axis per column: counts plus independent noise.
+    cost : its epsilon, or its rho where the noise is Gaussian.
+    cells : how many noisy cells are added up in each value; 1 as measured.
     kind : the kind of noise, whose scale follows from the cost.
     """
 
@@ -457,17 +476,17 @@ class NoisyMarginal:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """The law of the noise of one cell."""
+        """Return the distribution of the noise of one measured cell."""
         return self.kind.of_table(self.cost)
 
     def variance(self) -> np.ndarray:
-        """Return the noise variance of each value; for Laplace noise that of the continuous distribution of the same scale,
-        an upper bound.
+        """Return the noise variance of each value; for Laplace noise an upper bound, the variance of the continuous
+        distribution.
         """
         return self.cells * self.noise.variance_above
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
-        """Return the same measurement on coarser bins. Post-processing."""
+        """Return the same measurement on coarser bins. This is post-processing."""
         values, cells = self.values, self.cells
         for axis, column in enumerate(self.columns):
             values, cells = (with_merged_bins(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
@@ -480,16 +499,17 @@ class NoisySum:
 
     Attributes
     ----------
-    text : its factors, as the configuration names them.
+    text : its factors, as in the configuration.
     columns : increasing indices of its columns.
-    scores : one axis per column: what a row of each cell adds, from 0 to `scored_sums.STEPS`; on merged bins, in the mean.
-    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or its part of a noise that several share.
-    epsilon : what it cost, or all that share its noise cost together.
-    sensitivity : how far one replaced record moves the sum: the highest score as measured, the lowest being 0.
-    exact : whether `value` is the sum of `scores` over the rows, but for its noise: not where bins of different scores were
-        merged, nor where own values were added up.
-    own : the sum of own values, where they were; `scores` are then what the numbers of bins lead to.
-    together : how many sums share its noise (theory 9.18, one noise for many numbers); they stand one after the other.
+    scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
+    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus its entry of a shared noise.
+    epsilon : the cost of the sum, or of all sums that share its noise together.
+    sensitivity : largest change of the sum when a record is replaced: the highest score as measured, since the lowest score is
+        0.
+    exact : whether `value` is the sum of `scores` over the rows plus noise. It is not, where bins of different scores were
+        merged or own values were added up.
+    own : for a sum of own values, its factors; `scores` are then computed from representative values. None otherwise.
+    together : how many successive sums share its noise (theory 9.18, one noise for many numbers).
     """
 
     text: str
@@ -504,18 +524,18 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """Return the variance of its noise; for noise of its own that of continuous Laplace noise of the same scale, an
-        upper bound.
+        """Return the variance of its noise; for a sum with its own noise an upper bound, the variance of continuous Laplace
+        noise.
         """
         scale = self.sensitivity / self.epsilon
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 
     def limit(self, risk: float) -> int:
-        """Return the largest absolute noise, except with probability at most this risk."""
+        """Return a limit that the absolute noise exceeds with probability at most this risk."""
         return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
-        """Return the same measurement, with the scores of coarser bins. Post-processing."""
+        """Return the same measurement with the scores of coarser bins. This is post-processing."""
         if self.own is not None:
             return replace(self, scores=self.own.scores(layout))
         merged = merged_scores(self.scores, self.columns, layout.sizes, maps)
@@ -525,13 +545,16 @@ class NoisySum:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMarginals:
-    """Everything that was measured of one table, over one layout. Already private: may be published.
+    """All noisy measurements of one table, over one layout. They are differentially private, and may be published.
 
     Attributes
     ----------
-    n : how many rows the tables and sums are of: all of them, or about how many are in no bin that is counted apart.
-    rare_bins : bins whose rows are in no table and no sum.
-    agreements : of pairs of columns of two bins; None where none were measured.
+    layout : the layout of the columns.
+    n : the number of rows in the tables and sums: all rows, or approximately the rows outside of rare bins.
+    tables : the noisy tables.
+    sums : the noisy sums.
+    rare_bins : the rare bins, whose rows are in no table and no sum.
+    agreements : the agreements of pairs of two-bin columns; None where none were measured.
     """
 
     layout: Layout
@@ -542,7 +565,7 @@ class NoisyMarginals:
     agreements: NoisyAgreements | None = None
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
-        """Return the same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
+        """Return the same measurements on coarser bins: bin b of column c becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
         sums = tuple(noisy_sum.merge(layout, maps) for noisy_sum in self.sums)
         agreements = self.agreements and self.agreements.merge(layout, maps, self.n)
