@@ -1,11 +1,11 @@
-"""Named analyses: the sums over rows that answer a question, each a bounded function of one row.
+"""Measure the sums over rows that answer the questions in [[models]]: means, regressions, ratios, and means of groups.
 
 The mean of a column, the coefficients of a linear regression and the ratio of two totals follow from a few sums of own values
-and of their products. Such sums are measured on purpose, all of them with one noise (theory 12.16, named models): a sum has the
-noise of one number, and no bin stands between it and the rows. A function that several analyses need is measured once.
+and their products. These sums are measured together with one noise (theory 12.16, named models), and from own values instead of
+bins. A sum that several questions need is measured once.
 
-The mean of each group is measured by the rows of each group, in shares of each row (theory 12.16, named models): all groups
-together move by as much as one.
+For means of groups, each row contributes shares to three numbers of its group (theory 12.16, named models), so the sensitivity
+of all groups together is that of one group.
 """
 
 from __future__ import annotations
@@ -39,22 +39,25 @@ if TYPE_CHECKING:
     from synthrelease.privacy.charges import Charge
 
 TABLE_WEIGHT = 4
-"""In the budget, the means of groups weigh as so many sums that share one noise: about as exact, for all rows together."""
+"""Weight of the means of groups in the budget, in numbers of sums that share one noise; the accuracy over all rows is then
+about the same.
+"""
 
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A question, with the sums that answer it.
+    """A question of [[models]], with the sums that answer it.
 
     Attributes
     ----------
-    words : the question, taken apart.
-    factors : of a mean its column, of a ratio both, of a slope the columns and conditions after "on" and then the answer.
-    rows : that count.
-    groups : of the mean of two groups their conditions.
-    why : what the answer is wanted for, in the steward's words.
+    words : the parts of the question.
+    factors : for a mean, its column; for a ratio, the two columns; for a slope, the columns and conditions after "on" and then
+        the dependent column.
+    rows : the rows that the question uses.
+    groups : for means of two groups, their conditions.
+    why : the steward's text on the use of the answer.
     """
 
     words: QuestionWords
@@ -65,12 +68,12 @@ class Model:
 
     @property
     def by_group(self) -> bool:
-        """Return whether the question is about the means of groups, which are measured as shares of rows."""
+        """Return whether the question asks for means of groups, which are measured as shares of rows."""
         return bool(self.words.by or self.groups)
 
     @property
     def answer(self) -> Value:
-        """Return the factor whose mean is asked for, or the target of a regression."""
+        """Return the column of a mean, the dependent column of a regression, or the denominator of a ratio."""
         factor = self.factors[-1]
         if not isinstance(factor, Value):
             raise TypeError("an answer is a column")
@@ -78,17 +81,17 @@ class Model:
 
     @property
     def group_means(self) -> GroupMeans:
-        """Return the means of groups that the question asks for."""
+        """Return the group means that the question asks for."""
         return GroupMeans(value=self.answer, rows=self.rows, by=self.words.by, groups=self.groups)
 
     @property
     def columns(self) -> set[str]:
-        """Return the columns of the question."""
+        """Return the names of all columns in the question."""
         return columns_of([*self.factors, *self.groups, self.rows]) | ({self.words.by} - {""})
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the sums that the question needs; none where it asks for the means of groups."""
+        """Return the functions whose sums the question needs; empty where it asks for means of groups."""
         if self.by_group:
             return ()
         found = [] if self.rows.every else [self.product()]
@@ -101,25 +104,25 @@ class Model:
         return tuple(found)
 
     def product(self, *factors: Factor) -> RowFunction:
-        """Return a function of the rows that count."""
+        """Return the product of these factors as a function of the rows that the question uses."""
         return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
 
 
 def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Sequence[float]]) -> Model:
-    """Read a question as an analysis.
+    """Parse a question of [[models]].
 
     Parameters
     ----------
-    columns : with their bounds, which are the limits of values where no others are stated.
-    limits : stated ones, by column.
+    columns : the columns with their bounds, which are the limits of values by default.
+    limits : stated limits of values, by column.
 
     Raises
     ------
-    Unexpected, InputError : for a question that is none of those that can be measured.
+    Unexpected, InputError : for a question that cannot be measured.
     """
     if re.match(r"\s*(logit|logistic)\b", text.lower()):
         raise Unexpected(
-            "a mean, slope or ratio: a logistic regression has no intervals that hold (docs/estimates.md); compare two shares "
+            "a mean, slope or ratio: a logistic regression has no valid intervals (docs/estimates.md); compare two shares "
             "('share CONDITION: CONDITION against CONDITION'), or ask for the slope of a condition's column",
             repr(text.strip()),
         )
@@ -166,12 +169,12 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The measurements: sums in blocks that share one noise each, and the means of groups; every block with its epsilon.
+    """The measurements for all questions: sums in blocks that each share one noise, and means of groups, with their epsilons.
 
     Attributes
     ----------
-    models : the analyses.
-    epsilon : of all together.
+    models : the questions.
+    epsilon : the epsilon of all measurements together.
     """
 
     models: tuple[Model, ...]
@@ -179,35 +182,37 @@ class Measured:
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """All sums, each once."""
+        """Return the functions of all sums, each once."""
         return tuple({function.key: function for model in self.models for function in model.functions}.values())
 
     @property
     def tables(self) -> tuple[Model, ...]:
-        """The analyses of the means of groups."""
+        """Return the questions that ask for means of groups."""
         return tuple(model for model in self.models if model.by_group)
 
     @property
     def blocks(self) -> list[tuple[tuple[RowFunction, ...], Fraction]]:
-        """Return the sums that share one noise, and its epsilon; many numbers make several blocks."""
+        """Return the blocks of sums that share one noise, each with its epsilon; there is more than one block for more than 100
+        sums.
+        """
         number = -(-len(self.functions) // MOST_NUMBERS)
         cut = [self.functions[index::number] for index in range(number)]
         return [(block, len(block) * self._unit) for block in cut]
 
     @property
     def of_table(self) -> Fraction:
-        """The epsilon of the means of one analysis by group."""
+        """Return the epsilon of the means of groups for one question."""
         return TABLE_WEIGHT * self._unit
 
     def measure(self, private: PrivateCounts, charge: Charge, transformation: Transformation) -> NoisyModels:
-        """Measure every sum, and the means of groups on the released bins, to which the transformation leads.
+        """Measure all sums, and the means of groups on the released bins of the transformation.
 
         Privacy
         -------
-        eps-DP, eps the epsilon of the charge, neighbours replace one record. The functions that are added up are public. A
-        replaced record moves each sum by at most STEPS, so one noise makes a block eps_i-DP (theory 9.18, one noise for many
-        numbers); it moves the shares of all groups together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale
-        2 SHARES / eps_j makes them eps_j-DP (theory 12.16, named models). All eps_i and eps_j add up to eps.
+        eps-DP, eps the epsilon of the charge, neighbours replace one record. The summed functions are public. Replacing a
+        record changes each sum by at most STEPS, so one noise makes a block eps_i-DP (theory 9.18, one noise for many numbers).
+        It changes the shares of all groups together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale 2 SHARES
+        / eps_j makes them eps_j-DP (theory 12.16, named models). All eps_i and eps_j add up to eps.
         """
         from synthrelease.generators.models_mechanism import measured_models
 
@@ -223,12 +228,12 @@ class Measured:
 
     @property
     def own_values_of(self) -> set[str]:
-        """The columns whose own values are added up."""
+        """Return the columns whose own values are summed."""
         return {factor.column for model in self.models for factor in model.factors if isinstance(factor, Value)}
 
     @property
     def rules(self) -> Iterator[Rule]:
-        """Yield the conditions of the models; the limits in them are edges of atomic bins."""
+        """Yield the conditions in the questions; the limits in conditions are edges of atomic bins."""
         for model in self.models:
             yield from (part.rule for part in (*model.factors, *model.groups) if isinstance(part, Indicator))
             if model.rows.rule is not None:

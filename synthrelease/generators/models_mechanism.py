@@ -1,13 +1,13 @@
-"""The private half of named models: the sums over rows go in, and come out with noise.
+"""The private half of named models: measure sums over rows and shares of groups with noise.
 
 Private: the counts of the table with the own values of its atomic cells. Out: `NoisyModels`, public.
 
-Guarantee: eps-DP, the sum of the epsilons of all blocks; neighbours replace one record. Which functions are added up, and the
-conditions and limits in them, are public. What a row adds to a sum is a whole number from 0 to STEPS, a function of the row
-alone, so a replaced record moves each sum by at most STEPS: one noise makes a block eps_i-DP (theory 9.18, one noise for many
-numbers). Of the means of groups, each row is shared out in SHARES parts among three numbers of its group, or counts in none:
-a replaced record moves them all together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale 2 SHARES / eps_j
-makes them eps_j-DP (theory 12.16, named models). Sequential composition adds up.
+Guarantee: eps-DP, the sum of the epsilons of all blocks; neighbours replace one record. The summed functions, with their
+conditions and limits, are public. A row adds a whole number from 0 to STEPS to a sum, which is a function of the row alone. So
+replacing a record changes each sum by at most STEPS, its sensitivity: one noise makes a block eps_i-DP (theory 9.18, one noise
+for many numbers). For means of groups, each row contributes SHARES parts to three numbers of its group, or nothing. Replacing a
+record changes all these numbers together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale 2 SHARES / eps_j
+makes them eps_j-DP (theory 12.16, named models). Costs add up by sequential composition.
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ def measured_models(
     transformation: Transformation,
     entropy: SystemEntropy,
 ) -> NoisyModels:
-    """Return every sum and every table of shares; each block and each table is measured at the epsilon given beside it.
+    """Measure all sums and all tables of shares; each block and each table has its own epsilon.
 
     Parameters
     ----------
-    counts : on the bins of the transformation, with the atomic cells behind them.
-    transformation : to the released bins, which make the groups.
+    counts : counts on the bins of the transformation, with their atomic cells.
+    blocks : the functions whose sums share one noise, with the epsilon of each block.
+    tables : the means of groups, each with its epsilon.
+    transformation : the map to the released bins, which define the groups.
     """
     rows, schema = atoms_of(counts, transformation), transformation.schema
     return NoisyModels(
@@ -62,7 +64,9 @@ def measured_models(
 def noisy_totals(
     rows: Counts, functions: Sequence[RowFunction], schema: Schema, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[int, ...]:
-    """Return the sums of some functions over the rows, with one noise: each moves by at most STEPS."""
+    """Measure the sums of some functions over the rows, with one noise; replacing a record changes each sum by at most
+    STEPS.
+    """
     exact = np.array([_total(rows, function, schema) for function in functions], dtype=np.int64)
     return tuple(one_noise(exact, sensitivity=STEPS, epsilon=epsilon, entropy=entropy).tolist())
 
@@ -70,16 +74,18 @@ def noisy_totals(
 def noisy_shares(
     rows: Counts, table: GroupMeans, transformation: Transformation, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[tuple[int, int, int], ...]:
-    """Return the three shares of the rows of each group: a replaced record moves 2 SHARES of them, in l1 norm."""
+    """Measure the three shares of the rows of each group; replacing a record changes these by at most 2 SHARES in l1 norm."""
     exact = group_shares(rows, table, transformation)
     noisy = discrete_laplace(exact.ravel(), sensitivity=2 * SHARES, epsilon=epsilon, entropy=entropy)
     return tuple((first, second, third) for first, second, third in noisy.reshape(-1, 3).tolist())
 
 
 def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation) -> np.ndarray:
-    """Return (n_groups, 3) the exact shares: (1 - t)^2, 2 t (1 - t) and t^2, t the place of a row's value in its limits.
+    """Return the (n_groups, 3) exact sums of the shares (1 - t)^2, 2 t (1 - t) and t^2, t the relative position of a row's
+    value in its limits.
 
-    With them a group's shares tell its rows, and the sums of t and of t^2. A row that meets both conditions is in the first.
+    These shares determine the number of rows of a group, and its sums of t and t^2. A row that satisfies the conditions of two
+    groups is in the first.
     """
     schema, by = transformation.schema, table.by
     distinct, digits = _distinct(rows, columns_of([table.value, *table.groups, table.rows]) | ({by} - {""}))
@@ -98,7 +104,7 @@ def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation
 
 
 def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
-    """Return the exact sum of the whole steps that rows add, from 0 to STEPS each."""
+    """Return the exact sum of a function over the rows, in whole steps from 0 to STEPS per row."""
     distinct, digits = _distinct(rows, columns_of([*function.factors, function.rows]))
     product = _counted(function.rows, schema, digits).astype(float)
     for factor in function.factors:
@@ -108,23 +114,23 @@ def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
 
 
 def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
-    """Return the distinct rows by some columns."""
+    """Return the distinct rows of some columns, and their atomic bins by column."""
     ordered = tuple(index for index, name in enumerate(rows.layout.columns) if name in names)
     distinct = rows.project(ordered)
     return distinct, {rows.layout.columns[column]: distinct.digits(axis) for axis, column in enumerate(ordered)}
 
 
-# Of each row by its atomic bins alone, elementwise.
+# The following functions are computed for each row from its atomic bins alone, elementwise.
 
 
 def _values(value: Value, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return (n_cells,) clipped values from -1 to 1, 0 where there is none."""
+    """Return the (n_cells,) clipped values, scaled to -1 to 1; 0 where a row has no value."""
     scaled = (schema[value.column].atoms.known_numbers - value.middle) / value.half
     return np.clip(np.where(np.isfinite(scaled), scaled, 0.0), -1.0, 1.0)[digits[value.column]]
 
 
 def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return (n_cells,) whether rows surely meet a condition."""
+    """Return (n_cells,) whether a condition is true of rows."""
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
@@ -136,7 +142,7 @@ def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
 
 
 def _counted(rows: Rows, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return (n_cells,) whether rows count."""
+    """Return (n_cells,) whether the question uses rows."""
     kept = np.ones(len(next(iter(digits.values()))), dtype=bool)
     if rows.rule is not None:
         kept &= _meets(rows.rule, schema, digits)

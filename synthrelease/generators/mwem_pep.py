@@ -1,7 +1,8 @@
-"""MWEM and PEP: counting queries are answered one after the other, by multiplicative weights or by a maximum of entropy.
+"""Define the families MWEM and PEP, which repeatedly measure the counting query with the largest model error and correct the
+model.
 
-`CountingQueries` has the hyperparameters and the fit of both; each family states its guarantee and corrects the model its own
-way.
+MWEM corrects the model by multiplicative weights, PEP by entropy projections. `CountingQueries` contains the common
+hyperparameters and the fit; each family states its guarantee and its correction.
 """
 
 from __future__ import annotations
@@ -72,16 +73,18 @@ class CountingQueries(Generator):
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction
     ) -> DenseModel:
-        """Choose and measure the worst query, and correct the model, again and again, each at an equal part of the budget."""
+        """Repeatedly choose a query with a large error, measure it and correct the model, with an equal part of the budget each
+        time.
+        """
         from synthrelease.generators.counting_queries_mechanism import answered
 
-        # Compile: which queries may be asked, and the model before any is answered. Both are public.
+        # Plan: the pool of queries, and the initial model. Both are public.
         layout, part = private.layout, budget / (2 * self.iterations)
         pool = QueryPool(layout, self.queries, self.marginal, private.entropy.generator())
         model, noisy = Shares(plausible_cells(background.plausibility)), NoisyAnswers()
         answers = private.spend(charge, partial(answered, budget=budget, entropy=private.entropy, pool=pool, kind=kind))
 
-        # Select the query that the model answers worst, measure it, and estimate anew.
+        # Repeat: choose a query with a large error, measure its count, and correct the model.
         for _ in range(self.iterations):
             number = answers.worst(np.rint(private.n * pool.shares(model)).astype(np.int64), part)
             noisy.add(number, answers.count(number, part) / private.n)
@@ -90,15 +93,16 @@ class CountingQueries(Generator):
         return DenseModel(layout=layout, shares=model.cells)
 
     def correct(self, model: Shares, query: CountingQuery, share: float) -> None:
-        """Correct the model towards a measured answer."""
+        """Correct the model towards a measured answer, in place."""
         raise NotImplementedError
 
     def effort(self, layout: Layout) -> float:
         return float(self.iterations * (self.queries + self.inner_updates))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate: 500 iterations of 4,096 queries took 11 s on 207,000 cells; the updates of all cells are most of
-        it."""
+        """Return the estimated seconds of a fit: 500 iterations with 4,096 queries took 11 s on 207,000 cells, mostly for
+        updates of all cells.
+        """
         return self.effort(layout) * layout.n_cells * 2.6e-11
 
     def peak_cells(self, layout: Layout) -> int:
@@ -107,8 +111,8 @@ class CountingQueries(Generator):
 
 # MWEM (Hardt, Ligett & McSherry, NIPS 2012), native, on cell counts: pure differential privacy.
 #
-# The version of smartnoise-synth 1.0.8 learns the bounds of its histogram from the private rows, and draws a query again, up to
-# ten times, when it was measured before, which its guarantee does not cover (docs/generators.md).
+# The implementation in smartnoise-synth 1.0.8 is not used: it learns the bounds of its histogram from the private rows, and
+# draws a query again, up to ten times, if it was already measured, which its guarantee does not cover (docs/generators.md).
 
 
 class MWEM(CountingQueries):
@@ -132,7 +136,7 @@ class MWEM(CountingQueries):
         return mechanism(GENERATION, epsilon, f"MWEM: {self.iterations} choices and counts (Hardt, Ligett & McSherry 2012)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Choose, measure and correct.
+        """Repeatedly choose and measure queries and correct the model, and return the model.
 
         Privacy
         -------
@@ -149,7 +153,7 @@ class MWEM(CountingQueries):
 
 # PEP, private entropy projection (Liu, Vietri & Wu, NeurIPS 2021, Section 4.1): zero-concentrated, on cell counts.
 #
-# The model is the table of largest entropy that gives the measured answers, found by projecting onto one answer at a time.
+# The model is the table of largest entropy with the measured answers, computed by projecting onto one answer at a time.
 
 
 class PEP(CountingQueries):
@@ -174,14 +178,14 @@ class PEP(CountingQueries):
         return zero_concentrated(GENERATION, epsilon, f"PEP: {self.iterations} choices and counts (Liu, Vietri & Wu 2021)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Choose, measure and project.
+        """Repeatedly choose and measure queries and project the model, and return the model.
 
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: each of T iterations spends rho / (2 T) on an exponential
         mechanism of epsilon_0 = sqrt(8 rho / (2 T)), rounded down, which is epsilon_0^2 / 8 zero-concentrated because it has
-        bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a count with rounded Gaussian noise; both have
-        sensitivity 1 (`counting_queries_mechanism`); adaptive composition.
+        bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a count with rounded Gaussian noise; choices and counts
+        have sensitivity 1 (`counting_queries_mechanism`); adaptive composition.
         """
         from synthrelease.generators.adaptive_mechanism import Gaussian
 

@@ -1,8 +1,9 @@
-"""Areas within areas: tables of each level are measured, and rows are drawn level by level.
+"""Generate data with areas within areas, such as municipalities in regions: measure tables on each level, and draw rows level
+by level.
 
-The measurement is that of `marginals`. The model of the columns that are no areas is the table of largest entropy that matches
-their tables and the sums over areas (`maximum_entropy`); its rows are allotted to the areas of the highest level, and those of
-each area to the areas in it (`nested_model`), as the TopDown algorithm of the United States census goes from a state to its
+Measurements are made as in `marginals`. The model of the other columns is the distribution of largest entropy that matches
+their tables and the sums over areas (`maximum_entropy`). Its rows are allotted to the areas of the highest level, and the rows
+of each area to the areas in it (`nested_model`), as the TopDown algorithm of the United States census proceeds from states to
 counties (Abowd et al. 2022).
 """
 
@@ -70,11 +71,11 @@ class NestedGenerator(MarginalsGenerator):
 
     @cached_property
     def chain(self) -> tuple[str, ...]:
-        """The columns of areas, from the largest to the smallest."""
+        """Return the columns of areas, from the largest areas to the smallest."""
         return tuple(name.strip() for name in self.areas.split(WITHIN))
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
-        """Return the level whose areas a table is about: 0 for the whole, 1 for the largest areas."""
+        """Return the level of a table: 0 for a table without areas, 1 for the largest areas, and so on."""
         return max(
             (self.chain.index(layout.columns[column]) + 1 for column in columns if layout.columns[column] in self.chain),
             default=0,
@@ -139,7 +140,9 @@ class NestedGenerator(MarginalsGenerator):
             yield Mistake(field="tables", expected=expected, found=f"{cells} cells in one clique of the model")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
-        """Return, for each level, the cells that an area of mean size of the level above is divided into."""
+        """Return for each level the number of cells into which a mean area of the level above is divided, by the column of
+        areas.
+        """
         cells, below, of_below = dict[str, int](), set[int](), 1
         areas = [layout.index(name) for name in self.chain]
         for area, above in zip(reversed(areas), [*reversed(areas[:-1]), None], strict=True):
@@ -149,17 +152,19 @@ class NestedGenerator(MarginalsGenerator):
         return cells
 
     def _apart(self, layout: Layout) -> Columns:
-        """Return the columns that are no areas."""
+        """Return the columns other than areas."""
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return the associations in the model of these columns, by their positions among themselves."""
+        """Return the column sets of the model of the columns other than areas, by their positions among these columns."""
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Return the model of the whole table, and the tables of areas, each combined with the information in the others."""
+        """Return the model of the other columns together with the tables of areas, after combining the information of all
+        levels.
+        """
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
         of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}
@@ -186,8 +191,10 @@ class NestedGenerator(MarginalsGenerator):
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 
     def ties(self, layout: Layout) -> Ties:
-        """Return its tables, and how areas are drawn: rows of the whole come first; the area of a row depends on the area
-        above, and on the columns of the tables of this level and of those below.
+        """Return the column sets that the model ties together, and the dependencies of areas.
+
+        Areas are drawn after the other columns. The area of a row depends on the area of the level above, and on the columns in
+        tables of its level and of the levels below.
         """
         ties, others, drawn_after, below = (
             super().ties(layout),
@@ -202,7 +209,7 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table; tables of areas are allotted, without a prior."""
+        """Return the noise of each table; tables of areas are matched without a prior."""
         noises = super().count_noise(layout, charge)
         return {
             columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in noises.items()
@@ -216,8 +223,8 @@ class NestedGenerator(MarginalsGenerator):
         return float(sum(self._cells_within(layout).values()))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate: sweeps over the parts that the rows of each area are divided into, and rows dealt out level
-        by level.
+        """Return the estimated seconds of a fit and a sample: raking within each area, and the allotment of rows level by
+        level.
         """
         seconds, above = 0.2, 1
         for area, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
@@ -229,8 +236,9 @@ class NestedGenerator(MarginalsGenerator):
         return "with rows and with the cells of the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the larger of two peaks: rows of the whole are drawn, or the rows of the largest area are divided, beside all
-        that was measured."""
+        """Return the estimated peak number of cells: of sampling the other columns, of allotting rows of an area, or of the
+        measurements.
+        """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
 
@@ -275,19 +283,19 @@ class NestedPure(NestedGenerator):
         return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of tables of areas")
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Measure every table.
+        """Measure every table with discrete Laplace noise.
 
         Privacy
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record. A record is in one area of each level, so replacing
-        it moves one count down and one up in each table, whatever number of areas this has: l1 sensitivity 2, so discrete
+        it decreases one count and increases another in each table, for any number of areas: l1 sensitivity 2, so discrete
         Laplace noise of scale 2 / eps_j makes table j eps_j-DP, and the eps_j add up to eps (theory 12.13, areas within areas).
         """
         return self._measured_of(private, charge)
 
 
 def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility) -> AreaTable:
-    """Return a measured table with the axis of areas first; a table of the whole has one."""
+    """Return a measured table with the axis of areas first; for a table without areas this axis has length 1."""
     is_empty = plausibility.structural_zeros(table.columns)
     values, variance = np.where(is_empty, 0.0, table.values), np.where(is_empty, 0.0, table.variance())
     if area is None:
@@ -298,14 +306,16 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
 
 
 def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """Return a table over all areas in the form the model takes; a cell known to be empty gets the noise of a measured one."""
+    """Return a table over all areas as a `NoisyMarginal`; a cell that is known to be empty gets the noise of a measured
+    cell.
+    """
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
     columns = tuple(plain.index(column) for column in table.columns)
     return NoisyMarginal(columns=columns, values=table.values[0], cost=like.cost, cells=cells, kind=like.kind)
 
 
 def _among(columns: Columns, plausibility: Plausibility) -> Plausibility:
-    """Return the rules that are about these columns alone, over the layout of these."""
+    """Return the rules that concern only these columns, over the layout of these columns."""
     masks = (mask for mask in plausibility.masks if set(mask.columns) <= set(columns))
     own_masks = tuple(
         Mask(columns=tuple(columns.index(column) for column in mask.columns), forbidden=mask.forbidden) for mask in masks

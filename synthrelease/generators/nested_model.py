@@ -1,9 +1,9 @@
-"""The model behind areas within areas: the tree of areas, their tables, and the allotment of rows to them.
+"""Combine noisy tables of areas on several levels, and allot rows to areas level by level. All of this is post-processing.
 
-Every row of the area goes to one of the areas in it, so counts add up exactly. Tables of the smaller areas are moved to where
-they add up to the rows that are there (`placed`), made to agree and to have no count below 0, and the rows are divided in
-proportion to what they were among all, raked to these tables (iterative proportional fitting). Whole rows are divided one
-combination of columns after the other, and what is rounded is carried on to the next one (error diffusion). Post-processing.
+Every row of an area goes to one of the areas in it, so counts add up exactly. Tables of the smaller areas are adjusted to add
+up to the rows of the larger area (`placed`), and made consistent and non-negative. The rows are then divided in equal
+proportions, raked to these tables (iterative proportional fitting). Whole rows are divided for one combination of columns after
+the other, and rounding errors are carried to the next combination (error diffusion).
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.bayesian_network import BayesianNetwork, nearest_on_simplex, nearest_with_margins, shared_sets
 
-# Noisy tables of areas that lie within one another, and how they tell more together: up the tree, and down again.
+# Noisy tables of areas within areas are combined along the tree of areas, upwards and downwards.
 #
-# Of one set of columns each area has a table, and the tables of the areas in an area add up to its own. Weighted least squares
-# on such a tree take two passes (Hay, Rastogi, Miklau & Suciu, VLDB 2010; theory 12.13, areas within areas): on the way up what
-# an area measured and the sum of what lies in it are weighed by their precisions, on the way down what the sums are off is
-# shared out in proportion to the variances. Both are linear in the number of areas. Post-processing.
+# For one set of columns each area has a table, and the tables of the areas in an area add up to the area's table. Weighted
+# least squares on such a tree need two passes (Hay, Rastogi, Miklau & Suciu, VLDB 2010; theory 12.13, areas within areas). On
+# the way up, the measurement of an area and the sum over the areas in it are averaged by their precisions. On the way down,
+# differences of the sums are distributed in proportion to the variances. The two passes are linear in the number of areas.
 
 
 @dataclass(frozen=True, kw_only=True)
 class AreaTable:
-    """The counts of every area of a level over some columns, and their noise variances: first axis areas.
+    """The counts of every area of a level over some columns, and their noise variances; the first axis is that of areas.
 
     Attributes
     ----------
-    columns : beside that of the area, increasing.
-    variance : 0 where a cell is known to be empty.
+    columns : the increasing columns other than the area.
+    values : the counts.
+    variance : the noise variances; 0 where a cell is known to be empty.
     """
 
     columns: Columns
@@ -46,13 +47,13 @@ class AreaTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """The areas of one level.
+    """The areas of one level, with their tables.
 
     Attributes
     ----------
-    column : their place in the layout.
-    home : (areas,) which area of the level above each lies in; zeros on the highest level.
-    tables : what is known of them, one for each set of columns, also from the levels below.
+    column : the position of the column of these areas in the layout.
+    home : (areas,) the area of the level above that contains each area; zeros on the highest level.
+    tables : the combined tables of this level and the levels below, one for each set of columns.
     """
 
     column: int
@@ -61,15 +62,15 @@ class Level:
 
 
 def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
-    """Return for each level, the largest areas first, which area of the level above each area lies in.
+    """Return for each level, the largest areas first, the area of the level above that contains each area.
 
     Parameters
     ----------
-    areas : the columns of areas; a rule ties each to the last one.
+    areas : the columns of areas; a rule must determine each of them from the last one.
 
     Raises
     ------
-    RejectedRound : when the rules leave a choice.
+    RejectedRound : when the rules do not determine the larger area of each area.
     """
     sizes, lowest = plausibility.layout.sizes, areas[-1]
     of_lowest = [np.zeros(sizes[lowest], dtype=np.int64)]
@@ -87,7 +88,7 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
 
 
 def combined(tables: Iterable[AreaTable]) -> tuple[AreaTable, ...]:
-    """Return one table for each set of columns: figures of the same count are weighed by their precision."""
+    """Return one table for each set of columns; estimates of the same count are averaged by their precisions."""
     by_columns: dict[Columns, list[AreaTable]] = {}
     for table in tables:
         by_columns.setdefault(table.columns, []).append(table)
@@ -107,7 +108,7 @@ def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
-    """Return the information in the sums over the areas in each of the larger `areas`."""
+    """Return the table of the larger `areas`, as the sums over the areas in each of them."""
     values, variance = (np.zeros((areas, *table.values.shape[1:])) for _ in range(2))
     np.add.at(values, home, table.values)
     np.add.at(variance, home, table.variance)
@@ -115,10 +116,10 @@ def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
 
 
 def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return the nearest counts to `values` (areas, cells), in units of their noise, that add up to `sums` (cells,) over the
-    areas.
+    """Return the (areas, cells) counts nearest to `values`, in units of their noise, that add up to the (cells,) `sums` over
+    the areas.
 
-    A cell that is known to be empty in every area stays so.
+    A cell that is known to be empty in every area does not change.
     """
     total = variance.sum(axis=0)
     parts = np.divide(variance, total, out=np.zeros_like(variance), where=total > 0)
@@ -128,11 +129,13 @@ def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.nda
 def levels_of(
     areas: Sequence[int], tables: Mapping[int, Sequence[AreaTable]], plausibility: Plausibility
 ) -> tuple[tuple[Level, ...], tuple[AreaTable, ...]]:
-    """Return the levels, the largest areas first, each combined with the levels below; and what they contribute to the whole.
+    """Return the levels, the largest areas first, each combined with the levels below, and the tables of the sums over all
+    areas.
 
     Parameters
     ----------
-    tables : of every level, by its column.
+    areas : the columns of areas, from the largest areas to the smallest.
+    tables : the measured tables of every level, by the column of its areas.
     """
     levels, below, above = list[Level](), list[AreaTable](), homes(areas, plausibility)
     for index in reversed(range(len(areas))):
@@ -146,16 +149,17 @@ def levels_of(
 
 _MOST_SWEEPS = 60
 _NEAR = 0.05
-"""Sweeps end when no count of a table is further off than this, in rows."""
+"""Raking ends when no count of a table differs from its target by more than this, in rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """A table that the areas in an area should have: (areas, cells), and which of its cells each combination is in.
+    """A target table of the areas in an area.
 
     Attributes
     ----------
-    cell : (combinations,) the cell of each.
+    values : (areas, cells) the target counts.
+    cell : (combinations,) the cell of each combination of columns.
     """
 
     values: np.ndarray
@@ -170,15 +174,15 @@ def allotted(
     scale: float,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Return (areas, combinations) whole rows of each combination for each area; over the areas they add up to `counts`.
+    """Return the (areas, combinations) whole numbers of rows for each area; over the areas they add up to `counts`.
 
     Parameters
     ----------
-    tables : of the areas in this one, over columns whose numbers are places in `bins`.
-    bins : for each column that a table has, (combinations,) its bin.
-    sizes : how many bins each of these has.
-    counts : (combinations,) rows of this area, above 0.
-    scale : rows that are drawn for each row that was measured.
+    tables : the tables of the areas in this area; their columns are positions in `bins`.
+    bins : for each column of the tables, the (combinations,) bins.
+    sizes : the number of bins of each of these columns.
+    counts : (combinations,) number of rows of this area, above 0.
+    scale : the ratio of drawn rows to measured rows.
     """
     areas = tables[0].values.shape[0]
     if areas == 1:
@@ -190,10 +194,10 @@ def allotted(
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
 ) -> list[WantedCounts]:
-    """Return the tables of the areas as they are to be raked to: none below 0, they agree, and add up to the rows that are
-    there.
+    """Return the target tables for raking: non-negative, approximately consistent, and adding up to the rows of the larger
+    area.
 
-    A table whose columns are all in another one has told what it knows and is left out.
+    A table whose columns are all in another table is omitted, because the other table contains its information by then.
     """
     areas, moved, cells = tables[0].values.shape[0], list[_WantedTable](), list[np.ndarray]()
     for table in tables:
@@ -221,7 +225,7 @@ def agreed(
 
 @dataclass
 class _WantedTable:
-    """A table of areas on the way to agree with others: one axis of areas, then one for each column."""
+    """A table of areas while it is made consistent with others: the axis of areas first, then one axis for each column."""
 
     columns: Columns
     values: np.ndarray
@@ -229,15 +233,15 @@ class _WantedTable:
     precision: float
 
     def margin(self, columns: Columns) -> np.ndarray:
-        """Return the sums over all but the areas and some of its columns."""
+        """Return the margin on the areas and these columns."""
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """Return, for each cell of the margin, the number of cells in it that may have rows."""
+        """Return for each cell of the margin the number of its cells that may have rows."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
-        """Change each cell of that margin by so much, in equal parts."""
+        """Change each cell of the margin by the amount in `by`, divided equally among its cells that may have rows."""
         self.values = self.values + np.where(self.free, np.expand_dims(by, self._others(columns)), 0.0)
 
     def _others(self, columns: Columns) -> tuple[int, ...]:
@@ -245,8 +249,11 @@ class _WantedTable:
 
 
 def _agree(tables: Sequence[_WantedTable]) -> None:
-    """Make the margins of all tables on their common columns their mean, weighed by precision, small sets first (Qardaji,
-    Yang & Li, "PriView", SIGMOD 2014, Section 4.4). A table weighs the same in all areas, so that sums over areas stay."""
+    """Replace the margins of all tables on common columns by their mean, weighted by precision, small sets of columns first.
+
+    See Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4. A table has the same weight in all areas, so that sums over
+    areas do not change.
+    """
     for columns in shared_sets([table.columns for table in tables]):
         users = [table for table in tables if set(columns) <= set(table.columns)]
         cells = [table.cells(columns) for table in users]
@@ -262,10 +269,10 @@ def _agree(tables: Sequence[_WantedTable]) -> None:
 
 
 def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
-    """Return (areas, combinations) expected rows: nearest to the same shares in every area, with the wanted tables and the
+    """Return the (areas, combinations) expected rows: equal proportions in all areas, raked to the target tables and the
     counts.
 
-    The counts are met to the last digit, the tables as far as they can be.
+    The counts are met exactly up to rounding, the tables as closely as possible.
     """
     from scipy.sparse import csr_matrix
 
@@ -289,17 +296,20 @@ def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
 
 
 def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the same rows, with the count of every combination; one that no area wants is divided like all rows."""
+    """Return the rows scaled to the count of every combination; a combination without rows in any area is divided by the areas'
+    shares.
+    """
     reached = rows.sum(axis=0)
     scaled = rows * np.divide(counts, reached, out=np.zeros(len(counts)), where=reached > 0)
     return np.where(reached > 0, scaled, np.outer(shares, counts))
 
 
 def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return (areas, combinations) whole numbers near the expected ones, which add up to `counts` over the areas.
+    """Round expected rows to (areas, combinations) whole numbers that add up to `counts` over the areas.
 
-    Combinations are divided in turn. An area that got less than it should so far comes first in the next one, so that its
-    whole number of rows is near the expected one, too. A combination that is not expected in an area is not there.
+    Combinations are divided one after the other. An area that got too few rows so far has priority for the next combination, so
+    that its total number of rows is close to its expected number, too. A combination with expected number 0 in an area gets no
+    row there.
     """
     whole = np.zeros(expected.shape, dtype=np.int64)
     owed = generator.random(len(expected))
@@ -325,23 +335,24 @@ def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.
     return whole
 
 
-# Rows of the whole are drawn first, and allotted to areas level by level: to regions, in each of them to municipalities.
+# The columns other than areas are drawn first, and rows are then allotted to areas level by level: to regions, then
+# municipalities.
 
 _ROWS_AT_ONCE = 2**20
-"""Rows that are dealt out to areas at once, about: memory does not grow with the number of rows."""
+"""Approximate number of rows that are assigned to areas at once, so that memory does not grow with the number of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NestedModel:
-    """A model of the columns that are no areas, and the tables of areas.
+    """A model of the columns other than areas, and the tables of areas on each level.
 
     Attributes
     ----------
-    layout : of all columns.
-    others : the columns that are no areas, increasing; columns of tables are these.
-    whole : the model of them; None where there are none.
-    levels : the largest areas first.
-    n : rows of the table that was measured.
+    layout : the layout of all columns.
+    others : the increasing columns other than areas; the tables of areas have only such columns.
+    whole : the model of these columns; None where there are none.
+    levels : the levels of areas, the largest areas first.
+    n : the number of rows of the measured table.
     """
 
     layout: Layout
@@ -351,7 +362,7 @@ class NestedModel:
     n: int
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows; the areas of one level are drawn one after the other."""
+        """Return n rows; their areas are drawn level by level."""
         if self.whole is None:
             bins, counts = dict[int, np.ndarray](), np.array([n])
         else:
@@ -373,16 +384,20 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, for every new cell, the cell it comes from, its area, and its rows.
+        """Allot the rows of all cells to the areas of one level: return for every new cell its original cell, its area and its
+        rows.
 
         Parameters
         ----------
-        above : the area of the level above of every cell.
+        above : the area of the level above, for every cell.
+        bins : the bins of all columns so far.
+        counts : the number of rows of every cell.
+        scale : the ratio of drawn rows to measured rows.
         """
         core = sorted({column for table in level.tables for column in table.columns})
         keys = [above, *(bins[column] for column in core)]
         layout = Layout(columns=("",) * len(keys), sizes=tuple(int(key.max(initial=0)) + 1 for key in keys))
-        groups = EqualRows.of(words_of(layout, keys))  # those of one area above side by side
+        groups = EqualRows.of(words_of(layout, keys))  # groups of the same larger area are adjacent
         first, totals = groups.first, groups.sums(counts)
         larger = np.arange(int(level.home.max()) + 2)
         ends, lies = np.searchsorted(above[first], larger), np.argsort(level.home, kind="stable")
@@ -408,7 +423,7 @@ class NestedModel:
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
-    """Return the table of some areas, with its columns as positions among all tables of the level."""
+    """Return the table restricted to some areas, with its columns as positions in `core`."""
     columns = tuple(core.index(column) for column in table.columns)
     return AreaTable(columns=columns, values=table.values[areas], variance=table.variance[areas])
 
@@ -422,18 +437,18 @@ def _dealt(
     *,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which rows of a combination of columns go where is left to chance: these columns are all that the areas tell
-    apart.
+    """Assign the rows of each combination of columns to areas at random, with the given number for each area.
+
+    The tables of areas distinguish rows only by these columns, so all rows of a combination are exchangeable.
 
     Parameters
     ----------
-    groups, counts : which cells have the same combination, and the rows of every cell.
-    combinations, areas, rows : how many rows of a combination each area gets, one combination after the other.
+    groups, counts : the cells with the same combination, and the number of rows of every cell.
+    combinations, areas, rows : the number of rows of a combination that each area gets, sorted by combination.
 
     Returns
     -------
-    three arrays
-        Of every new cell the cell that it comes from, its area, and its rows.
+    tuple : three arrays, for every new cell its original cell, its area and its number of rows.
     """
     ends, largest = np.cumsum(groups.sums(counts)), int(areas.max(initial=0)) + 1
     cuts = np.unique([0, *(np.searchsorted(ends, np.arange(_ROWS_AT_ONCE, ends[-1], _ROWS_AT_ONCE)) + 1), len(ends)])

@@ -1,4 +1,6 @@
-"""Take a generator from another package: it sees noisy tables and sums alone, and its privacy is that of their noise."""
+"""Run a generator of another package, which gets only noisy tables and sums, so that its privacy does not depend on its
+code.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,18 @@ if TYPE_CHECKING:
 
 
 class NoisyTables:
-    """The questions that a generator of another package may ask: each answer takes a share of the budget of its fit.
+    """The noisy tables and sums that a generator of another package may request; each answer takes a share of the budget of its
+    fit.
 
     Attributes
     ----------
-    layout : the columns and how many bins each has.
+    layout : the columns with their numbers of bins.
     n : the number of rows, public.
 
     Privacy
     -------
-    Whatever is asked, in whatever order and on whatever earlier answers it depends, all answers together are within the charge
-    of the fit: shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
+    All answers together are covered by the charge of the fit, for any requests in any order, also if they depend on earlier
+    answers: shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
     """
 
     def __init__(self, tables: PrivateTables, layout: Layout, n: int):
@@ -42,30 +45,32 @@ class NoisyTables:
 
     @property
     def left(self) -> Fraction:
-        """The share of the budget that no answer has taken yet, from 1 down to 0."""
+        """Return the remaining share of the budget, from 1 down to 0."""
         return self._tables.left / self._budget
 
     def table(self, columns: Sequence[int], share: Fraction) -> np.ndarray:
-        """Return int64 counts with noise in every cell of the table of these columns, an axis for each.
+        """Return the noisy int64 counts of the table of these columns, with one axis for each column.
 
         Parameters
         ----------
-        columns : indices, rising, at least one.
-        share : of the budget of the fit, above 0 and at most `left`.
+        columns : increasing column indices, at least one.
+        share : the share of the fit's budget for this table, above 0 and at most `left`.
 
         Raises
         ------
-        ValueError : when less than the share is left, or for other columns; nothing more was read.
+        ValueError : when the share exceeds `left`, or for invalid columns; nothing is read then.
         """
         return self._tables.table(self._checked(columns), self._part(share))
 
     def total(self, columns: Sequence[int], scores: np.ndarray, share: Fraction) -> int:
-        """Return the sum of a score over all rows, with noise.
+        """Return the noisy sum of a score over all rows.
 
         Parameters
         ----------
-        scores : whole numbers between -10^6 and 10^6, one for each cell of the table of these columns; public.
-        share : as for `table`. A replaced record moves the sum by at most the highest minus the lowest score.
+        columns : as for `table`.
+        scores : public whole numbers between -10^6 and 10^6, one for each cell of the table of these columns. Replacing a
+            record changes the sum by at most the highest minus the lowest score.
+        share : as for `table`.
         """
         return self._tables.total(self._checked(columns), scores, self._part(share))
 
@@ -75,7 +80,7 @@ class NoisyTables:
         return tuple(columns)
 
     def _part(self, share: Fraction) -> Fraction:
-        if not isinstance(share, Fraction | int):  # a float adds up to less than it is
+        if not isinstance(share, Fraction | int):  # sums of floats are inexact
             raise ValueError(f"expected a Fraction as share, found {type(share).__name__}")
         if not 0 < share <= self.left:
             raise ValueError(f"expected a share above 0 and at most {self.left}, found {share}")
@@ -85,21 +90,22 @@ class NoisyTables:
 class OutsideGenerator(Generator):
     """A generator of another package, registered as an entry point of the group `synthrelease.generators`.
 
-    A subclass names its settings as fields, says in `words` what it does, and has one function: `build`.
+    A subclass defines its settings as fields, describes its method in `words`, and implements one method: `build`.
 
     Privacy
     -------
     `guarantee` is "pure" (discrete Laplace noise) or "zCDP" (rounded Gaussian noise), at the budget of a fit; neighbours
-    replace one record. The subclass gets no counts, so the guarantee does not rest on its code.
+    replace one record. The subclass gets no exact counts, so the guarantee does not depend on its code.
     """
 
     guarantee = "pure"
     RESERVED: ClassVar[frozenset[str]] = frozenset(("charge", "fit", "count_noise", "gaussian", "by_library", "most_rows"))
-    """Names that decide about noise and charge: a subclass that defines one is refused."""
+    """Names that determine noise and charge; a subclass that defines one of them is refused."""
 
     def build(self, ask: NoisyTables, background: Background) -> Model:
-        """Ask for noisy tables and return a model of them, whose `sample(n, generator)` returns exactly n rows as `Counts` over
-        `ask.layout`."""
+        """Request noisy tables from `ask`, and return a model whose `sample(n, generator)` returns exactly n rows as `Counts`
+        over `ask.layout`.
+        """
         raise NotImplementedError
 
     def charge(self, epsilon: Fraction) -> Charge:
@@ -107,11 +113,11 @@ class OutsideGenerator(Generator):
         return (pure_charge if self.guarantee == "pure" else zero_concentrated)(GENERATION, epsilon, because)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
-        """Close the counts behind the budget of the charge, and let the package ask.
+        """Run the package's `build` with noisy access to the counts, within the budget of the charge.
 
         Privacy
         -------
-        The guarantee of the charge, neighbours replace one record: nothing but answers of `NoisyTables` comes out.
+        The guarantee of the charge, neighbours replace one record: only answers of `NoisyTables` leave the wrapper.
         """
         from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, opened
 
@@ -125,7 +131,7 @@ class OutsideGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class _Checked:
-    """A model of another package, whose rows are counted before they are used."""
+    """A model of another package; the layout and number of its rows are checked before use."""
 
     model: Model
     layout: Layout

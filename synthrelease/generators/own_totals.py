@@ -1,4 +1,4 @@
-"""Sums of own values over rows: what each row adds is a product of public numbers, in whole steps."""
+"""Compute exact sums over rows of products of own values, rounded to whole steps for each row."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from synthrelease.data.schema import STEPS
 
 
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:
-    """Return the exact sum of the whole steps of some rows on atomic cells.
+    """Return the exact sum over rows of a product of factors, in whole steps from 0 to STEPS per row.
 
-    A row's step is a function of the row alone: a product of single numbers in a fixed order, rounded and kept from 0 to STEPS,
-    whatever other rows there are.
+    The steps of a row are a function of the row alone, independently of other rows: a product of numbers in a fixed order,
+    rounded and limited to 0 to STEPS.
 
     Parameters
     ----------
+    rows : counts on atomic cells.
     columns : increasing indices of the columns whose factors are multiplied.
-    factors : of each of these, (n_atoms,) the factor of a row with a value there.
-    ends : the least and the most that a product can be.
+    factors : for each of these columns, the (n_atoms,) factor of a row with that atomic bin.
+    ends : the smallest and the largest possible product.
     """
     distinct = rows.project(tuple(columns))
     product = np.ones(len(distinct))

@@ -1,16 +1,17 @@
-"""The private half of `patectgan`: teachers on disjoint parts of the table vote whether rows are real (PATE, Papernot et al.
-2017).
+"""The private half of `patectgan`: teachers on disjoint parts of the table vote whether rows are real, with noise (PATE,
+Papernot et al. 2017).
 
-Private: the counts of the table, to whom each row belongs, what a teacher knows of its rows, and the exact votes. Out: noisy
-votes and noisy frequencies, public.
+Private: the counts of the table, the assignment of rows to teachers, the teachers' counts of their rows, and the exact votes.
+Out: noisy votes and noisy frequencies, public.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for the votes of each step; neighbours
-replace one record. That moves the votes of one teacher, so each of k counts of votes by 1: squared l2 sensitivity k.
+replace one record. That changes the votes of one teacher, and so each of k counts of votes by at most 1: squared l2 sensitivity
+k.
 
-Each row of the table belongs to one teacher, drawn for it uniformly, exactly and independently of everything else. So replacing
-a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins of its
-rows, and the pairs of bins beyond what independent columns would have, and votes that a row is real when those of the row are
-more frequent among its own rows than among generated ones.
+Each row of the table belongs to one teacher, which is drawn for it uniformly, exactly and independently of everything else. So
+replacing a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins
+of its rows, and how often pairs of bins occur beyond independence. It votes that a row is real if the row's bins and pairs are
+more frequent among its own rows than among generated rows.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ from synthrelease.generators.adversarial_mechanism import noisy_frequencies
 from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
 TEACHER_CHUNK = 2**17
-"""Rows that are dealt out at once."""
+"""Number of rows that are assigned to teachers at once."""
 
 
 class Pairs:
-    """The sub-tables of two columns of a layout, one after the other, each column with itself among them.
+    """The tables of all pairs of columns of a layout, including each column with itself, stored one after the other.
 
     Attributes
     ----------
-    columns, cells : of each, and in all of them together.
+    columns : the columns of each table.
+    cells : the number of cells of all tables together.
     """
 
     def __init__(self, layout: Layout):
@@ -50,16 +52,19 @@ class Pairs:
         return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return (pairs, rows) where each row's pairs of bins are, from the bins (rows,) of every column."""
+        """Return (pairs, rows) the index of the cell of each pair of bins of each row, from the (rows,) bins of every
+        column.
+        """
         cells = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
         return np.stack(cells)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
-        """Return (tables, cells) how many more rows have each pair than if columns were independent; how many have each bin.
+        """Return (tables, cells) how many more rows have each pair of bins than under independence; for a column with itself,
+        the number of rows in each bin.
 
         Parameters
         ----------
-        tables : (tables, cells) counts of pairs, or expected ones; each line is treated by itself.
+        tables : (tables, cells) counts of pairs, or expected counts; each row of the array is treated separately.
         """
         surpluses = []
         for start, (a, b) in zip(self._starts, self.columns, strict=False):
@@ -71,11 +76,11 @@ class Pairs:
 
 
 class Teachers:
-    """A number of teachers, with the rows of each counted by pairs of bins.
+    """Teachers that count their rows by pairs of bins, and vote on rows.
 
     Attributes
     ----------
-    tables : (teachers, cells of all pairs) how many of its rows have each pair of bins.
+    tables : (teachers, cells of all pairs) the number of a teacher's rows with each pair of bins.
     """
 
     def __init__(self, pairs: Pairs, number: int):
@@ -83,14 +88,14 @@ class Teachers:
 
     @cached_property
     def surplus(self) -> np.ndarray:
-        """Return (teachers, cells of all pairs) by how much each teacher's rows with a pair exceed those of independent
-        columns; for a column with itself the rows of each bin. Ask once all rows are dealt out.
+        """Return (teachers, cells of all pairs) the surplus of each teacher's counts (`Pairs.surplus`). Use it only after all
+        rows are assigned, because it is cached.
         """
         return self.pairs.surplus(self.tables)
 
     @classmethod
     def dealt(cls, counts: Counts, pairs: Pairs, number: int, entropy: SystemEntropy) -> Teachers:
-        """Deal the rows of a private table out. Nothing is published."""
+        """Return teachers with the rows of a private table, assigned uniformly at random. The result is private."""
         teachers, ends = cls(pairs, number), np.cumsum(counts.counts)
         for start in range(0, counts.total, TEACHER_CHUNK):
             cells = np.searchsorted(ends, np.arange(start, min(start + TEACHER_CHUNK, counts.total)), side="right")
@@ -98,20 +103,25 @@ class Teachers:
         return teachers
 
     def teach(self, owners: np.ndarray, bins: list[np.ndarray]) -> None:
-        """Give rows, by their bins (rows,) in each column, to their owners. Below 2^24 rows of a teacher counts are exact."""
+        """Add rows, given by their (rows,) bins in each column, to the teachers `owners`. Counts are exact below 2^24 rows per
+        teacher.
+        """
         flat = self.tables.reshape(-1)
         for places in self.pairs.places(bins):
             np.add.at(flat, owners * self.pairs.cells + places, 1)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray) -> np.ndarray:
-        """Return (rows,) int64: how many teachers hold each of these public rows for real.
+        """Return (rows,) int64: the number of teachers that vote that each of these public rows is real.
 
         Parameters
         ----------
-        expected : (cells of all pairs) how often a teacher would have each pair, if its rows were generated; public.
+        bins : the (rows,) bins of each column.
+        expected : (cells of all pairs) the expected counts of a teacher whose rows are generated; public.
 
-        Teachers add up surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compare with the sum for
-        generated rows. So a vote is a function of the teacher's own line of `tables` and of what is public.
+        Notes
+        -----
+        A teacher sums surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compares the sum with that
+        for generated rows. So a vote is a function of the teacher's own row of `tables` and of public numbers.
         """
         weights, usual = 1 / np.sqrt(expected + 1), self.pairs.surplus(expected[None])[0]
         score, threshold = np.zeros((len(self.tables), len(bins[0])), dtype=np.float32), np.zeros(len(bins[0]))
@@ -122,17 +132,17 @@ class Teachers:
 
 
 class NoisyVotes(Budgeted):
-    """Teachers with the rows of a private table, closed behind a budget rho: their votes come out with noise.
+    """Teachers with the rows of a private table, which give noisy frequencies and noisy votes within a budget rho.
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record, whatever is asked, and whoever the rows were dealt to: the frequencies
-    cost `first`, every further answer its part (`noisy_votes`), and the parts never add up to more than the budget (theory
-    12.10, a budget that answers share out).
+    rho-zero-concentrated, neighbours replace one record, for any questions and any assignment of rows: the frequencies cost
+    `first`, every further answer its part (`noisy_votes`), and the parts never add up to more than the budget (theory 12.10, a
+    budget that answers share out).
 
     Attributes
     ----------
-    frequencies : of the bins of all columns, measured with noise.
+    frequencies : the noisy frequencies of the bins of all columns.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy, first: Fraction, pairs: Pairs, teachers: int):
@@ -142,7 +152,9 @@ class NoisyVotes(Budgeted):
         self._teachers = Teachers.dealt(counts, pairs, teachers, entropy)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray, part: Fraction) -> np.ndarray:
-        """Return (rows,) how many teachers hold each of these public rows for real, with noise, for this part of the budget."""
+        """Return (rows,) noisy numbers of teachers that vote that each of these public rows is real, for this part of the
+        budget.
+        """
         self._take(part)
         return opaque(lambda: noisy_votes(self._teachers, bins, expected, rho=part, entropy=self._entropy))
 
@@ -150,18 +162,18 @@ class NoisyVotes(Budgeted):
 def dealt_out(
     counts: Counts, budget: Fraction, entropy: SystemEntropy, first: Fraction, pairs: Pairs, teachers: int
 ) -> NoisyVotes:
-    """Close private counts behind a budget: the charge covers every answer, and nothing else comes out."""
+    """Return private counts wrapped in `NoisyVotes`: the charge covers all answers, and nothing else leaves the wrapper."""
     return NoisyVotes(counts, budget, entropy, first, pairs, teachers)
 
 
 def noisy_votes(
     teachers: Teachers, bins: list[np.ndarray], expected: np.ndarray, rho: Fraction, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Return (rows,) int64 votes with rounded Gaussian noise.
+    """Return the (rows,) int64 votes with rounded Gaussian noise.
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record, whatever the votes are: given who belongs to whom, one teacher's votes
-    may change, so each of k counts moves by at most 1, and all by at most k in squared l2 norm.
+    rho-zero-concentrated, neighbours replace one record, for any votes: given the assignment of rows, only one teacher's votes
+    may change, so each of k counts changes by at most 1, and all together by at most k in squared l2 norm.
     """
     return rounded_gaussian(teachers.votes(bins, expected), squared_sensitivity=len(bins[0]), rho=rho, entropy=entropy)

@@ -1,11 +1,10 @@
-"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava & Xiao, SIGMOD 2014; TODS 2017), native, on cell counts.
+"""Define the family PrivBayes, a Bayesian network with a privately chosen structure (Zhang et al., SIGMOD 2014; TODS 2017).
 
 Theory 6, PrivBayes.
 
-A Bayesian network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
-integer Laplace noise (eps2 = eps - eps1). Everything after the noise is post-processing: consistency between the tables,
-structural zeros from the public rules, and sampling by randomised rounding (docs/appendix/benchmarks.md says what this
-buys).
+The structure of the network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
+integer Laplace noise (eps2 = eps - eps1). All later steps are post-processing: consistency between the tables, structural zeros
+from the public rules, and sampling by systematic rounding (docs/appendix/benchmarks.md states the gain).
 """
 
 from __future__ import annotations
@@ -33,36 +32,36 @@ if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
     from synthrelease.generators.privbayes_mechanism import ParentSets
 
-# Which sets of columns may be the parents of a column in a Bayesian network: the maximal ones, or a public choice of them.
+# `competing_sets` determines the possible parent sets of a column: all maximal sets, or a public selection of them.
 #
-# PrivBayes, Algorithms 5 and 6 (Zhang, Cormode, Procopiuc, Srivastava & Xiao, TODS 2017), one column at a time. Nothing here
-# sees data: all of it is a function of the sizes of the columns, of which are already placed, and of two bounds.
+# See PrivBayes, Algorithms 5 and 6 (Zhang, Cormode, Procopiuc, Srivastava & Xiao, TODS 2017). These functions use no data: the
+# result depends on the sizes of the columns, on the columns that are already placed, and on two bounds.
 
 _ORDERS_PER_SET = 4
-"""How many orders are tried for each set that is wanted: different orders may lead to the same set."""
+"""Number of column orders that are tried per wanted set; different orders may lead to the same set."""
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
-    """Return all maximal parent sets when there are at most `limit` of them; otherwise at most `limit`, chosen by a public
-    rule.
+    """Return all maximal parent sets if there are at most `limit`; otherwise at most `limit` sets, chosen by a public rule.
 
-    The rule: for each of a fixed sequence of orders of all columns, the set that is filled with the placed columns in that
-    order, each taken when it still fits. Such a set cannot be extended, so it is a maximal one, and every maximal set is that
-    of some order. The orders are the same for all columns and all choices, so that most sets stay the same when one more
-    column is placed, and are not scored again.
+    The rule uses a fixed sequence of orders of all columns. For each order, placed columns are added to the set in this order
+    while they fit. Such a set cannot be extended, so it is maximal, and every maximal set results from some order. The orders
+    are the same for all columns and all choices, so that most sets stay the same when one more column is placed, and are not
+    scored again.
 
     Parameters
     ----------
     sizes : number of bins of every column.
     placed : the columns that may be parents.
-    bound : most joint cells of a set.
-    most : most columns of a set.
-    limit : most sets, at least 1.
+    bound : largest number of joint cells of a set.
+    most : largest number of columns of a set.
+    limit : largest number of sets, at least 1.
 
     Privacy
     -------
-    No private data: the result depends on the arguments alone. A private choice among these sets is as private as one among
-    all sets as long as the arguments are public or outputs of earlier, paid choices: neighbours then choose among the same.
+    No private data: the result depends on the arguments alone. A private choice among these sets is as private as a choice
+    among all sets, as long as the arguments are public or outputs of earlier, paid choices: neighbours then choose among the
+    same sets.
     """
     maximal = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
     if len(maximal) <= limit:
@@ -78,12 +77,12 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
 
 def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
-    """Yield the sets of at most `most` placed columns with at most `bound` joint cells that cannot be extended, each once,
-    without looking at the others. The empty set is always allowed, so that every column has a choice.
+    """Yield each maximal set of at most `most` placed columns with at most `bound` joint cells, once.
 
-    Columns are taken or left out from small to large. The first one left out is the smallest outside the set: the set is
-    maximal just when that one no longer fits, which is known as soon as it happens. A branch is not entered when that one would
-    fit even beside all that follow. The product of sizes is compared as an integer with the bound rounded down.
+    If no column fits, the empty set is yielded, so that every column has a choice. Columns are taken or omitted from small to
+    large. The first omitted column is the smallest column outside the set, so the set is maximal if and only if this column no
+    longer fits. A branch is skipped if this column would fit even with all later columns. The product of sizes is compared as
+    an integer with the bound rounded down.
     """
     columns = sorted(placed, key=lambda column: (sizes[column], column))
     spans = [sizes[column] for column in columns]
@@ -91,12 +90,14 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
     n, most = len(columns), max(most, 0)
 
     def extended(taken: tuple[int, ...], start: int, room: int, left_out: float) -> Iterator[tuple[int, ...]]:
-        """Yield maximal sets that begin with `taken`; `room` more cells fit, `left_out` is the size of the smallest outside."""
+        """Yield the maximal sets that begin with `taken`: the cells may grow by a factor of `room`, and `left_out` is the size
+        of the smallest omitted column.
+        """
         if len(taken) == most or room < min(left_out, spans[start] if start < n else math.inf):
             yield tuple(sorted(taken))
             return
         for i in range(start, n):
-            hopeless = len(taken) + n - i < most and room // rest[i] >= left_out  # it fits even beside all that follow
+            hopeless = len(taken) + n - i < most and room // rest[i] >= left_out  # the omitted one fits with all later ones
             if spans[i] > room or hopeless:
                 return
             yield from extended((*taken, columns[i]), i + 1, room // spans[i], left_out)
@@ -106,7 +107,7 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
 
 
 def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) -> tuple[int, ...]:
-    """Return the columns in this order, each taken if it still fits."""
+    """Return the set of columns that results from taking columns in this order while they fit."""
     taken: list[int] = []
     for column in order:
         if len(taken) == most:
@@ -119,12 +120,12 @@ def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) ->
 
 @lru_cache(maxsize=4096)
 def _order(number: int, n_columns: int) -> tuple[int, ...]:
-    """Return a fixed order of the columns that looks random: by the digest of the two numbers, the same on every machine."""
+    """Return a fixed pseudo-random order of the columns, by digests of the two numbers; it is the same on every machine."""
     return tuple(sorted(range(n_columns), key=lambda column: blake2b(f"{number}:{column}".encode(), digest_size=8).digest()))
 
 
 MOST_PAIRS = 2048
-"""About how many (parents, column) pairs compete in a choice of the structure: each column gets an equal share of them."""
+"""Approximate number of (parents, column) pairs that compete in a choice; each column gets an equal share."""
 
 
 class PrivBayes(Generator):
@@ -174,7 +175,7 @@ class PrivBayes(Generator):
         )
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
-        """Choose the structure and measure the tables.
+        """Choose the structure privately, measure the tables, and return the network.
 
         Privacy
         -------
@@ -183,13 +184,13 @@ class PrivBayes(Generator):
         """
         from synthrelease.generators.privbayes_mechanism import measured
 
-        # Compile: how the budget is divided, and which parents may compete. Both are public.
+        # Plan: the division of the budget, and the possible parent sets. Both are public.
         epsilon = pure_epsilon(charge)
         epsilon_structure = exact(self.epsilon_split) * epsilon
         epsilon_tables = epsilon - epsilon_structure
         parent_sets = self._parent_sets(private.n, private.layout, epsilon_tables)
 
-        # Select the structure, and measure the tables along it, behind the door.
+        # Choose the structure, and measure its tables, inside `spend`.
         tables = private.spend(
             charge,
             partial(
@@ -203,17 +204,17 @@ class PrivBayes(Generator):
             ),
         )
 
-        # Estimate: the tables are made to agree, and become conditional ones.
+        # Make the tables consistent, and convert them to conditional probabilities.
         return build_network(tables, private.n, private.layout, background.plausibility, private.entropy.generator())
 
     def effort(self, layout: Layout) -> float:
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate: each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured
-        cell gets noise.
+        """Return the estimated seconds of a fit: each choice evaluates up to `MOST_PAIRS` tables, and each measured cell gets
+        noise.
 
-        How many cells theta leaves depends on the budget: an epsilon of 4 is supposed.
+        The number of cells for a theta depends on the budget; an epsilon of 4 is assumed.
         """
         sizes = sorted(layout.sizes, reverse=True)
         choices = sum(min(MOST_PAIRS, 2**column) for column in range(len(sizes)))
@@ -227,21 +228,21 @@ class PrivBayes(Generator):
         return BayesianNetwork.peak_cells(layout)
 
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
-        """Return the parent sets that each column may choose from the columns already placed.
+        """Return the function that determines the possible parent sets of a column, given the columns already placed.
 
-        All maximal ones, or, where that is more than the column's share of `MOST_PAIRS`, as many by the rule of
+        These are all maximal sets, or, where they exceed the column's share of `MOST_PAIRS`, a selection by the rule of
         `competing_sets`.
 
         Privacy
         -------
-        No private data: a function of n, the sizes, the hyperparameters and the columns placed before.
+        No private data: the result depends on n, the sizes, the hyperparameters and the columns placed before.
         """
         sizes = layout.sizes
         if self.theta is None:
             most, bound = int(self.degree or 0), float(DENSE_LIMIT)
         else:
             most, bound = len(sizes), min(n * float(epsilon_tables) / (2 * len(sizes) * self.theta), DENSE_LIMIT)
-        # a column of one bin tells nothing, and an array has only so many axes
+        # a column with one bin has no information, and would use an axis of the array
         telling = [column for column, size in enumerate(sizes) if size > 1]
 
         def sets(column: int, placed: Sequence[int]) -> list[tuple[int, ...]]:

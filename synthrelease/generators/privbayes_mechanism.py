@@ -1,11 +1,11 @@
-"""The private half of `privbayes`: a network of columns is chosen by their dependence, and its tables get noise.
+"""The private half of `privbayes`: choose the structure of a Bayesian network by dependence scores, and measure its tables with
+noise.
 
-Private: the exact sub-tables of the table, and the dependence scores of them. Out: noisy joint tables and which columns they
-are of, public.
+Private: the exact sub-tables of the table, and their dependence scores. Out: noisy joint tables with their columns, public.
 
 Guarantee: eps_structure + eps_tables, pure; neighbours replace one record. A score is a whole number of sensitivity 6 n + 4
-(`score_sensitivity`), and each choice takes it in at its part of eps_structure; a replaced record moves two counts in each of
-the d tables, so l1 sensitivity 2 d together (theory 6, PrivBayes).
+(`score_sensitivity`), and each choice costs its part of eps_structure. Replacing a record changes two counts in each of the d
+tables, so their joint l1 sensitivity is 2 d (theory 6, PrivBayes).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from synthrelease.generators.bayesian_network import NoisyTable
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy, choose, discrete_laplace
 
 _PRODUCTS = 2**30
-"""Rows up to which 64 bits hold the sum of a score."""
+"""Largest number of rows for which 64-bit integers suffice for a score."""
 
 ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
-"""Of a column and those placed before it: the sets that may be its parents. Public."""
+"""A public function that returns the possible parent sets of a column, given the columns placed before it."""
 
 
 def measured(
@@ -36,20 +36,20 @@ def measured(
     selector: str,
     entropy: SystemEntropy,
 ) -> list[NoisyTable]:
-    """Choose the structure, then measure its tables."""
+    """Choose the structure, then measure its tables, and return these."""
     marginals = lattice(counts)
     network = _choose_structure(marginals, n, parent_sets, epsilon_structure, selector, entropy)
     return _measure(marginals, network, epsilon_tables, entropy)
 
 
 def dependence_score(joint: np.ndarray, n: int) -> int:
-    """Dependence of the last axis on all others: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X, P), an exact integer.
+    """Return the dependence of the last axis on the other axes, an exact integer: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X, P).
 
     R(X, P) = 1/2 sum |Pr[x,p] - Pr[x] Pr[p]| is the score of PrivBayes (Zhang et al. 2014, Section 4.3).
 
     Parameters
     ----------
-    joint : counts of every cell of (parents..., column), summing to n.
+    joint : the counts of all cells, with axes (parents..., column); they sum to n.
     """
     table = joint.reshape(-1, joint.shape[-1]).astype(np.int64)
     parents, column = table.sum(axis=1), table.sum(axis=0)
@@ -59,10 +59,10 @@ def dependence_score(joint: np.ndarray, n: int) -> int:
 
 
 def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.ndarray) -> int:
-    """Return the same sum where 64 bits do not hold its terms, up to 2^40 rows: each as high 2^64 + low, exactly.
+    """Return the same sum, exactly, where its terms exceed 64 bits, up to 2^40 rows; each term is split into high 2^64 + low.
 
-    The low part is the term modulo 2^64, in [-2^63, 2^63); what is left, over 2^64, is a whole number, and doubles know it up
-    to (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.
+    The low part is the term modulo 2^64, in [-2^63, 2^63). The remainder divided by 2^64 is a whole number, which doubles
+    approximate with an error of at most (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.
     """
     low = n * table - np.multiply.outer(parents, column)  # wraps around
     high = np.rint((float(n) * table - np.multiply.outer(parents.astype(float), column) - low) / 2.0**64).astype(np.int64)
@@ -82,14 +82,14 @@ def score_sensitivity(n: int) -> int:
 def _choose_structure(
     marginals: Lattice, n: int, parent_sets: ParentSets, epsilon: Fraction, selector: str, entropy: SystemEntropy = SYSTEM
 ) -> list[tuple[tuple[int, ...], int]]:
-    """Return (parents, column) pairs in sampling order.
+    """Choose the structure privately, and return its (parents, column) pairs in sampling order.
 
     Privacy
     -------
     eps-DP: the first column is drawn uniformly; each of the d - 1 further choices gets eps / (d - 1) and scores of
     sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier choices
-    (`parent_sets` gets nothing else), so two neighbours choose among the same pairs, whatever was chosen before, and adaptive
-    composition adds the choices up. The exact scores that are kept are looked at by further choices alone.
+    (`parent_sets` gets nothing else), so two neighbours choose among the same pairs, for any earlier choices, and adaptive
+    composition adds the choices up. The stored exact scores are used only by later choices.
     """
     sizes = marginals.layout.sizes
     first = entropy.pick(len(sizes))
@@ -99,7 +99,7 @@ def _choose_structure(
     scores: dict[tuple[tuple[int, ...], int], int] = {}
     while left:
         pairs = [(parents, column) for column in left for parents in parent_sets(column, placed)]
-        for parents, column in sorted(pair for pair in pairs if pair not in scores):  # same parents one after the other
+        for parents, column in sorted(pair for pair in pairs if pair not in scores):  # same parents are adjacent
             scores[parents, column] = dependence_score(marginals.joint(parents, column), n)
         chosen = choose(
             [scores[pair] for pair in pairs],
@@ -117,12 +117,12 @@ def _choose_structure(
 def _measure(
     marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction, entropy: SystemEntropy = SYSTEM
 ) -> list[NoisyTable]:
-    """Return one noisy joint table per column, axes (parents..., column).
+    """Measure one joint table per column with noise, with axes (parents..., column).
 
     Privacy
     -------
-    eps-DP: replacing one record moves one count down and one up in each of the d tables, l1 sensitivity 2 d in all, so
-    each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
+    eps-DP: replacing one record decreases one count and increases another in each of the d tables, l1 sensitivity 2 d in all,
+    so each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
     """
     tables = [marginals.joint(parents, column) for parents, column in network]
     flat = np.concatenate([table.ravel() for table in tables])

@@ -1,8 +1,8 @@
-"""Projections edit a candidate before it is scored: no row of the released table occurs too seldom.
+"""Define projections, which change a candidate before it is scored so that no row of the released table is too rare.
 
 See theory 7.1, minimum count, and theory 7.2, frequent combinations.
 
-To add one: a class with its settings, and its line in `PROJECTIONS`.
+A new projection needs a class with its settings, and a line in `PROJECTIONS`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound, so_many
 from synthrelease.settings.base import SpecTable
 
-# The contract of every projection: edit a synthetic table, keep its number of rows.
+# Every projection changes a synthetic table and preserves its number of rows.
 
 
 class Projection(SpecTable):
-    """Settings of one projection, validated as they stand in the configuration file.
+    """The base class of projections: the settings of one projection, validated as in the configuration file.
 
-    Adding one takes one file with a subclass, one line in `PROJECTIONS`, and examples (tests/examples). Its
-    words, what it promises and how `init` drafts it stand on the class, and tests/test_contracts.py demands them.
+    A new projection needs one file with a subclass, one line in `PROJECTIONS`, and examples (tests/examples). The subclass
+    states its description, its guaranteed count and how `init` drafts it; tests/test_contracts.py checks this.
 
     Attributes
     ----------
@@ -35,47 +35,47 @@ class Projection(SpecTable):
     """
 
     draft: ClassVar[Mapping[str, object]] = {}
-    """Settings that `init` drafts, by their keys; empty where it drafts none."""
+    """Settings that `init` writes into a draft, by key; empty where `init` drafts no such projection."""
 
     no_draft: ClassVar[str] = ""
-    """Why `init` drafts no such projection."""
+    """The reason why `init` drafts no such projection."""
 
     kind: str
 
     @property
     def sentence(self) -> str:
-        """The change of the rows, for readers of the card."""
+        """Return a sentence for the card that describes the change of the rows."""
         raise NotImplementedError
 
     @property
     def in_short(self) -> str:
-        """Return a description of a projected table in a few words: "each row at least 2 times"."""
+        """Return a short description of a projected table, such as "each row at least 2 times"."""
         raise NotImplementedError
 
     @property
     def asked_count(self) -> int:
-        """Return the least number of times that each row, or part of a row, occurs in a projected table."""
+        """Return the smallest number of times that each row, or each checked part of a row, occurs in a projected table."""
         raise NotImplementedError
 
     @property
     def promised_count(self) -> int:
-        """How often each row of a projected table occurs at least."""
+        """Return the smallest number of times that each whole row of a projected table occurs."""
         raise NotImplementedError
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """Return the projected table, of the same size. Sees synthetic rows only: free.
+        """Return the projected table, with the same number of rows. It uses synthetic rows only, and has no privacy cost.
 
         Raises
         ------
-        RejectedRound : when there is no such table.
+        RejectedRound : when the projection is not possible.
         """
         raise NotImplementedError
 
 
-# Stricter face privacy: no combination of bins of any few columns occurs seldom (theory 7.2, frequent combinations).
+# Stricter face privacy: no combination of bins of a few columns is rare (theory 7.2, frequent combinations).
 
 MOST_CHOICES = 5_000
-"""Choices of columns that are checked repeatedly: all of three of 31 columns, or of two of 100."""
+"""Largest number of column sets that are checked repeatedly: all triples of 31 columns, or all pairs of 100 columns."""
 
 
 class FrequentCombinations(Projection):
@@ -115,20 +115,20 @@ class FrequentCombinations(Projection):
 
     @property
     def promised_count(self) -> int:
-        """Return 1: a whole row may occur once where all its combinations of few columns are frequent."""
+        """Return 1: a whole row may occur once even if all its combinations of few columns are frequent."""
         return 1
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """Return the projected table, of the same size.
+        """Return the projected table, with the same number of rows.
 
-        Rows whose rarest combination occurs fewer than `minimum_count` times are dropped, which makes others rarer; so again,
-        until none is rare. Each pass drops a row or is the last. The largest table of such rows is left: a row that a pass
-        drops can be in no table of the kind. Then rows are drawn from those left, with replacement, up to the number of rows,
-        which makes no combination rarer. Post-processing of a synthetic table: free.
+        Rows whose rarest combination occurs fewer than `minimum_count` times are dropped, which makes other combinations rarer.
+        This is repeated until no combination is rare. The result is the largest sub-table without rare combinations, because a
+        dropped row cannot be in any such table. Then rows are drawn with replacement from the remaining rows up to the original
+        number, which makes no combination rarer. This is post-processing of a synthetic table, without a privacy cost.
 
         Raises
         ------
-        RejectedRound : when no row is left, or there are too many choices of columns to look at.
+        RejectedRound : when no row is left, or there are more than `MOST_CHOICES` column sets to check.
         """
         width = len(table.layout.sizes)
         chosen = min(self.columns, width)
@@ -148,7 +148,7 @@ class FrequentCombinations(Projection):
 
 
 def _occurrences(table: Counts, columns: tuple[int, ...]) -> np.ndarray:
-    """Return (n_cells,) how many rows have the same bins of these columns as each cell."""
+    """Return (n_cells,) the number of rows that have the same bins of these columns as each cell."""
     parts = table.project(columns)
     cells = parts.find([table.bins[column] for column in columns])
     return parts.counts[cells]
@@ -206,16 +206,16 @@ class MinimumCount(Projection):
         return self.minimum_count
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """Return the projected table, of the same size.
+        """Return the projected table, with the same number of rows.
 
-        Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that
-        occur m times or more stay. What the rounding lacks (fewer than m rows for each k) is made up by adding single
-        rows to kept cells at random. With `keep = "nested"` the rows kept are drawn in m - 1 steps (theory 7.3, nested minimum
-        count). Post-processing of a synthetic table: free.
+        Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that occur m times or
+        more do not change. The rows that are missing after rounding (fewer than m for each k) are added to kept rows at random.
+        With `keep = "nested"` the kept rows are drawn in m - 1 steps (theory 7.3, nested minimum count). This is
+        post-processing of a synthetic table, without a privacy cost.
 
         Raises
         ------
-        RejectedRound : when nothing can be kept (theory 7.1, minimum count).
+        RejectedRound : when no row can be kept (theory 7.1, minimum count).
         """
         m = self.minimum_count
         counts = np.where(table.counts >= m, table.counts, 0)
@@ -235,13 +235,12 @@ class MinimumCount(Projection):
 
 
 def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return places of the rare rows that are kept (Hod & Canetti 2024, Algorithm 4, the projection behind the release of
-    2014).
+    """Return the indices of the rare rows to keep (Hod & Canetti 2024, Algorithm 4, the projection of the release of 2014).
 
-    R_0 is empty. For k = 1 to m - 1 the rows that occur k times join R_(k-1), and of them all a share of k / (k + 1), rounded
-    down, is drawn without replacement: R_k. Rows of R_(m-1) are kept, so one of count k with probability k / (k + 1) x ... x
-    (m - 1) / m = k / m, up to the rounding. Step 5 of the text prints the proportion rounded down, which is 0; the proof needs
-    the number of rows rounded down.
+    R_0 is empty. For k = 1 to m - 1, the rows that occur k times are added to R_(k-1), and a share of k / (k + 1) of all these
+    rows, rounded down, is drawn without replacement: R_k. The rows in R_(m-1) are kept. So a row of count k is kept with
+    probability k / (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper prints the proportion rounded down,
+    which is 0; its proof needs the number of rows rounded down.
 
     Parameters
     ----------
@@ -255,7 +254,7 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
 
 
 def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator) -> Counts:
-    """Return the table with these counts, rows that are missing from its size added singly to kept cells at random."""
+    """Return the table with these counts; missing rows are added one by one to kept cells at random."""
     missing = table.total - int(counts.sum())
     if missing:
         cells = np.flatnonzero(counts)
@@ -266,15 +265,15 @@ def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator
 
 
 PROJECTIONS: Mapping[str, type[Projection]] = {"minimum_count": MinimumCount, "frequent_combinations": FrequentCombinations}
-"""By the kind that a table of the configuration names."""
+"""The projections, by the kind in the configuration."""
 
 
 def published_projection(settings: Mapping[str, Any]) -> Projection | None:
-    """Return the projection of a published configuration; None for a kind that is not known here.
+    """Return the projection of a published configuration; None for an unknown kind.
 
     Raises
     ------
-    ValidationError (a ValueError) : when the settings are not those of this kind.
+    ValidationError (a ValueError) : when the settings are invalid for this kind.
     """
     model = PROJECTIONS.get(str(settings.get("kind", "")))
     return None if model is None else model.model_validate(settings)

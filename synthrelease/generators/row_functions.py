@@ -1,6 +1,5 @@
-"""Bounded functions of one row that are added up over rows: products of own values and of indicators, and shares of rows.
-
-Everything here is public: which functions there are, their limits, and which columns they look at.
+"""Define bounded public functions of one row whose sums are measured: products of own values and indicators, and shares of
+rows.
 """
 
 from __future__ import annotations
@@ -11,21 +10,21 @@ from dataclasses import dataclass
 from synthrelease.data.rules import Rule, comparisons
 
 STEPS = 2**20
-"""What a row adds to a sum is a whole number of steps, from 0 to this."""
+"""A row adds a whole number of steps to a sum, from 0 to this number."""
 
 SHARE_STEPS = 2**15
-"""A value is put on so many steps of its limits before a row of a group is shared out by it."""
+"""Number of steps between the limits of a value, to which values are rounded before the shares of a row are computed."""
 
 SHARES = SHARE_STEPS**2
-"""What each row is shared out in, among the three shares of its group."""
+"""The sum of the three shares that a row adds to its group."""
 
 MOST_ROWS = 2**32
-"""Of a table: its sums, and their noise, are whole numbers of 64 bits."""
+"""Largest number of rows for which all sums with their noise are 64-bit integers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """The own value of a row, clipped to public limits, as a number from -1 to 1."""
+    """The function of a row that returns its own value in a column, clipped to public limits and scaled to -1 to 1."""
 
     column: str
     low: float
@@ -46,7 +45,7 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Indicator:
-    """1 for a row that meets a condition, 0 for every other row."""
+    """The function of a row that returns 1 if the row satisfies a condition, otherwise 0."""
 
     text: str
     rule: Rule
@@ -59,7 +58,7 @@ Factor = Value | Indicator
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The rows of an analysis: those that meet a condition and have a value in some columns."""
+    """The rows that a question uses: rows that satisfy a condition and have values in some columns."""
 
     text: str = ""
     rule: Rule | None = None
@@ -67,13 +66,13 @@ class Rows:
 
     @property
     def every(self) -> bool:
-        """Return whether all rows are included."""
+        """Return whether all rows are used."""
         return self.rule is None and not self.valued
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowFunction:
-    """The product of at most two factors for a row that counts, and 0 for every other row."""
+    """The function of a row that returns the product of at most two factors if the row is used, otherwise 0."""
 
     factors: tuple[Factor, ...]
     rows: Rows
@@ -85,7 +84,7 @@ class RowFunction:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the most that a row adds."""
+        """Return the smallest and the largest value of the function."""
         square = len(self.factors) == 2 and self.factors[0] == self.factors[1]
         signed = any(isinstance(factor, Value) for factor in self.factors) and not square
         return (-1.0 if signed else 0.0), 1.0
@@ -93,7 +92,9 @@ class RowFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMeans:
-    """The mean of a value in each group: of the released bins of a column, or of the rows that meet one of two conditions."""
+    """The mean of a value in each group: in each released bin of a column, or among the rows that satisfy each of two
+    conditions.
+    """
 
     value: Value
     rows: Rows
@@ -103,12 +104,12 @@ class GroupMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyModels:
-    """The noisy measurements, in the order of the blocks of sums and of the means of groups: public.
+    """The public noisy measurements, in the order of the blocks of sums and of the means of groups.
 
     Attributes
     ----------
-    sums : of each block the noisy sums, in steps.
-    tables : of each analysis by group (n_groups, 3) noisy shares of the rows of each group.
+    sums : for each block the noisy sums, in steps.
+    tables : for each question about groups, the (n_groups, 3) noisy sums of shares.
     """
 
     sums: tuple[tuple[int, ...], ...]
@@ -116,7 +117,7 @@ class NoisyModels:
 
 
 def columns_of(parts: Iterable[Factor | Rows]) -> set[str]:
-    """Return the columns by which rows are distinguished."""
+    """Return the names of all columns that some factors and rows use."""
     names = set[str]()
     for part in parts:
         if isinstance(part, Value):

@@ -1,11 +1,11 @@
-"""Sums of public scores over the rows: one number in place of a table of many noisy cells.
+"""Parse and evaluate sums of public scores over rows, which are measured as one number instead of a table of many noisy cells.
 
-A product moment, a mean or the size of one rare bin is a sum over all rows of a score that each row's bins have. Measured as
-one number it has the noise of one number; added up from a measured table it has that of all cells of the table, and in cells
-far from the middle it counts most.
+A product moment, a mean or the size of a rare bin is a sum over all rows of a score that depends on each row's bins. Measured
+as one number it has the noise of one number; computed from a measured table it would have the noise of all cells, and the noise
+of cells with extreme scores would count most.
 
-A score may also be the own value of a row: the mean of a column, or a product moment of two, is then that of the rows, and not
-of the numbers that stand for their bins.
+A score may also be the own value of a row. The mean of a column, or a product moment of two columns, is then computed from the
+values of the rows, and not from representative values of their bins.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _EXPECTED = (
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreFactor:
-    """Scores of the bins of one column: one for each, or two limits between which they are evenly spread."""
+    """The scores of the bins of one column: one score for each bin, or two limits between which scores are evenly spaced
+    (`spread`).
+    """
 
     column: str
     scores: tuple[Fraction, ...]
@@ -63,11 +65,12 @@ class ScoreFactor:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """One sum: the product of the scores of a row's bins, or own values, added up over all rows.
+    """A sum over all rows of the product of the scores of a row's bins, or of own values.
 
     Attributes
     ----------
-    limits : what every row's product is clipped to; None where it is not.
+    factors : the factors of the product.
+    limits : the limits to which each row's product is clipped; None without clipping.
     """
 
     factors: tuple[ScoreFactor | OwnValue, ...]
@@ -75,7 +78,9 @@ class ScoredSum:
 
     @classmethod
     def of(cls, text: str) -> ScoredSum:
-        """Read "children[0 0 0 1]" or "age[18 25 40]:weight(0..200 - 70)". Raises Unexpected for anything else."""
+        """Parse a sum such as "children[0 0 0 1]" or "age[18 25 40]:weight(0..200 - 70)". Raises Unexpected for any other
+        text.
+        """
         within = _WITHIN.fullmatch(text)
         limits = None if within is None else (Fraction(within["low"]), Fraction(within["high"]))
         parts = (text if within is None else within["factors"]).split(":")
@@ -91,18 +96,19 @@ class ScoredSum:
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns whose own values the sum adds up."""
+        """Return the columns whose own values the sum uses."""
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
-        """Return increasing indices of its columns."""
+        """Return the increasing indices of its columns."""
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """Return (sizes of its columns) the score of a row in each cell, from 0 to STEPS; public, and read only.
+        """Return the public score of a row in each cell, from 0 to STEPS, with one axis per column of the sum.
 
-        Exact whole numbers, where bins alone decide. Otherwise what the numbers that stand for bins lead to, as floats: what a
-        row of a released table adds; of a layout that does not know them, what rows without values add.
+        Without own values the scores are exact whole numbers in a read-only array. With own values they are floats, computed
+        from representative values: the score of a row of a released table. If the layout has no representative values, they are
+        the scores of rows without values.
         """
         if not self.own_values_of:
             return _steps(self, layout)
@@ -112,8 +118,8 @@ class ScoredSum:
         return in_steps(_product(of_bins), self.ends)
 
     def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
-        """Return, for each of its columns in the order of the layout, (n_atoms,) the factor that a row with a value there
-        contributes.
+        """Return, for each column of the sum in the order of the layout, the (n_atoms,) factor of a row with that atomic
+        bin.
         """
         layout, factors = transformation.layout, []
         for factor in self._in_order(layout):
@@ -136,7 +142,7 @@ class ScoredSum:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The least and the most that one row can add, where own values count."""
+        """Return the smallest and the largest product of a row."""
         low, high = 1.0, 1.0
         for factor in self.factors:
             scores = factor.ends if isinstance(factor, OwnValue) else [float(score) for score in factor.scores]
@@ -147,7 +153,7 @@ class ScoredSum:
         return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
-        """Yield the mistakes in its columns, or in the number of their scores."""
+        """Yield the first mistake: an unknown column, a wrong number of scores, or scores that are equal for all rows."""
         for factor in self.factors:
             if factor.column not in layout.columns:
                 guess = closest(factor.column, layout.columns)
@@ -170,7 +176,7 @@ class ScoredSum:
         if self.own_values_of:
             if not self.ends[0] < self.ends[1]:
                 yield Mistake(
-                    field="sums", expected="limits that leave rows apart", found=f"the same for all rows in {self.text}"
+                    field="sums", expected="limits that distinguish rows", found=f"the same for all rows in {self.text}"
                 )
         elif not np.ptp(self.scores(layout)):
             yield Mistake(field="sums", expected="scores that differ", found=f"the same for all rows in {self.text}")
@@ -178,11 +184,13 @@ class ScoredSum:
 
 @dataclass(frozen=True, kw_only=True)
 class SumGroup:
-    """Sums that share one noise (theory 9.18, one noise for many numbers), or one with a noise of its own; and its weight.
+    """A group of sums that share one noise (theory 9.18, one noise for many numbers), or a single sum, with a weight in the
+    budget.
 
     Attributes
     ----------
-    weight : in the budget, above 0: of all of them together. Each has the noise that the group's budget buys.
+    sums : the sums of the group.
+    weight : the weight of all these sums together, above 0.
     """
 
     sums: tuple[ScoredSum, ...]
@@ -190,7 +198,9 @@ class SumGroup:
 
     @classmethod
     def of(cls, text: str) -> SumGroup:
-        """Read "2 children[0 0 0 1]" or "3 {age[0 1] + income(0..9000)}". Raises Unexpected for anything else."""
+        """Parse a group such as "2 children[0 0 0 1]" or "3 {age[0 1] + income(0..9000)}". Raises Unexpected for any other
+        text.
+        """
         weighted = _GROUP.fullmatch(text) or _WEIGHT.fullmatch(text)
         weight = Fraction((weighted and weighted["weight"]) or 1)
         sums = tuple(ScoredSum.of(term) for term in terms_of(weighted["rest"] if weighted else text))
@@ -200,7 +210,7 @@ class SumGroup:
 
 
 def _product(factors: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the product of arrays of one axis each, an axis for each."""
+    """Return the outer product of one-dimensional arrays."""
     product = np.array(1.0)
     for factor in factors:
         product = product[..., None] * factor
@@ -229,17 +239,17 @@ def _steps(scored: ScoredSum, layout: Layout) -> np.ndarray:
 
 
 def read_sums(text: str) -> tuple[SumGroup, ...]:
-    """Return the terms of a formula. Raises Unexpected."""
+    """Parse all groups of sums in a formula. Raises Unexpected."""
     return tuple(SumGroup.of(term) for term in terms_of(text))
 
 
 def terms_of(formula: str) -> list[str]:
-    """Return the parts of a formula between + signs outside of braces."""
+    """Return the parts of a formula that are separated by + signs outside of braces."""
     return _PLUS.split(formula)
 
 
 def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:
-    """Return scores on coarser bins: the mean score of the measured bins that make one."""
+    """Return scores on coarser bins: the mean score of the bins that are merged."""
     for axis, column in enumerate(columns):
         added = with_merged_bins(scores.astype(float), axis, maps[column], sizes[column])
         number = np.bincount(maps[column], minlength=sizes[column])
@@ -248,7 +258,7 @@ def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[in
 
 
 def own_values_of(text: str) -> set[str]:
-    """Return the columns whose own values a formula names, also one that cannot be read otherwise."""
+    """Return the columns whose own values a formula names, also if the formula is otherwise invalid."""
     return {match["column"] for match in _OWN.finditer(text)}
 
 

@@ -1,14 +1,16 @@
-"""MST and AIM as smartnoise-synth 1.0.8 has them (on mbi 1.1), with noise, choices and rows of our own.
+"""Define the families MST and AIM, which run smartnoise-synth 1.0.8 (on mbi 1.1) with this package's noise, choices and
+sampling.
 
-The library decides which tables are measured and fits the model. Three things of it are not used (docs/generators.md):
+The library determines which tables are measured, and fits the model. Three parts of it are replaced (docs/generators.md):
 
-- Its domain comes from the public layout, never from the rows that occur.
-- Its Gaussian noise is replaced by exact, rounded Gaussian noise, which is as good on integer counts, and its exponential
-  mechanism, which draws from numpy's global generator, by the one of all other generators: both draw from the operating system.
-- Its rows are not used. mbi's default, `round`, keeps the order of the rows inside each parent group, so that columns depend on
-  each other that should not. Rows are drawn from the fitted tables.
+- The domain comes from the public layout, never from the rows that occur.
+- The Gaussian noise is replaced by exact, rounded Gaussian noise, which is as accurate for integer counts. The exponential
+  mechanism, which draws from numpy's global generator, is replaced by `noise.choose`. Noise and choices then use the operating
+  system's entropy.
+- The library's rows are not used. mbi's default method `round` keeps the order of the rows inside each parent group, which
+  makes columns dependent that should be independent. Rows are drawn from the fitted tables instead.
 
-Measuring and fitting are mixed there, so all of a fit runs behind the door (`smartnoise_mechanism`).
+The library mixes measuring and fitting, so the whole fit runs inside `spend` (`smartnoise_mechanism`).
 """
 
 from __future__ import annotations
@@ -42,11 +44,13 @@ if TYPE_CHECKING:
     from synthrelease.generators.smartnoise_library import LearnedField
 
 _FLOOR = 1e-12
-"""Added to the share of every possible cell, so that rules can leave any of them."""
+"""Number that is added to the share of every cell, so that every plausible cell has a positive share."""
 
 
 class LibraryGenerator(Generator):
-    """A family of smartnoise-synth with a zero-concentrated guarantee for adding or removing one record."""
+    """The base class of families of smartnoise-synth, whose guarantee is zero-concentrated for adding or removing one
+    record.
+    """
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
@@ -54,7 +58,9 @@ class LibraryGenerator(Generator):
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0
-    """Of a fit of the births, six columns; nearly all of it is the library's optimiser, whose work grows with the columns."""
+    """Seconds of a fit of the births data with six columns; the library's optimiser takes nearly all of this, and its work
+    grows with the columns.
+    """
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
 
@@ -67,23 +73,23 @@ class LibraryGenerator(Generator):
         try:
             for module in ("mbi", "mbi.junction_tree", f"snsynth.{self.family}"):
                 import_module(module)
-        except Exception as error:  # whatever a broken installation raises
+        except Exception as error:  # a broken installation may raise any error
             raise InputError(
                 f"Expected the libraries of {self.family!r}, found an installation that cannot be used ({error}). Nothing was "
                 f"spent. {install('smartnoise')}"
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the rho of a fit. A quarter of it is requested from the library (`neighbours`)."""
+        """Return the charge of a fit; the library gets a quarter of its rho (`replacing_one`)."""
         return replacing_one(self._by_library(epsilon))
 
     def rho_of_library(self, charge: Charge) -> Fraction:
-        """Return the rho that the library is given.
+        """Return the rho that the library gets.
 
         Privacy
         -------
-        It is rho / 4 zero-concentrated for adding or removing a record, and replacing one is two such steps (`replacing_one`).
-        The number of rows that it is given is public.
+        The library is (rho / 4)-zero-concentrated for adding or removing a record, and replacing a record is two such steps
+        (`replacing_one`). The number of rows that the library gets is public.
         """
         return self._by_library(charge.curve().rho).curve().rho
 
@@ -98,12 +104,13 @@ class LibraryGenerator(Generator):
 
 
 def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility) -> BayesianNetwork:
-    """Return a network of the library's fit, to draw rows from. Rules on columns that share a clique of its junction tree are
-    exact zeros. Post-processing.
+    """Return the library's fitted model as a network from which rows are drawn. This is post-processing.
+
+    Rules on columns that share a clique of its junction tree are exact zeros.
 
     Raises
     ------
-    RejectedRound : when a clique has too many cells, or the library's tables hold what is not a number, or nothing plausible.
+    RejectedRound : when a clique has too many cells, or the library's tables contain NaN or no plausible cell.
     """
     from synthrelease.generators.smartnoise_library import column_names
 
@@ -170,7 +177,7 @@ class AIM(LibraryGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `smartnoise_mechanism.run_aim` says why).
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; the proof is in `smartnoise_mechanism.run_aim`).
         """
         from synthrelease.generators.smartnoise_mechanism import run_aim
 
@@ -203,7 +210,7 @@ class MST(LibraryGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `smartnoise_mechanism.run_mst` says why).
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; the proof is in `smartnoise_mechanism.run_mst`).
         """
         from synthrelease.generators.smartnoise_mechanism import run_mst
 

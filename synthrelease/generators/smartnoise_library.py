@@ -1,4 +1,4 @@
-"""The public side of the library behind MST and AIM: how it is asked, and what it has fitted."""
+"""Adapt the library smartnoise-synth for MST and AIM: replace its functions temporarily, and hold its fitted model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from synthrelease.data.layout import Columns, Layout
 
 @dataclass(frozen=True)
 class LearnedField:
-    """A Markov random field that a library has fitted.
+    """A Markov random field that the library has fitted.
 
     Attributes
     ----------
-    expand : a table of these columns over the field's domain -> the same over the layout.
+    field : the library's model.
+    expand : function that converts a table of some columns from the field's domain to the layout.
     """
 
     field: Any
@@ -35,7 +36,7 @@ def column_names(layout: Layout) -> list[str]:
 
 @contextlib.contextmanager
 def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
-    """Replace these functions of a library module for a while, and silence it."""
+    """Replace functions of a library module within this context, and suppress its output and warnings."""
     originals = {name: getattr(module, name) for name in replaced}
     try:
         for name, function in replaced.items():
@@ -49,12 +50,12 @@ def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
 
 
 def library_budget(rho: Fraction) -> float:
-    """Return a rho for the library, with room for the rounding of its sums."""
+    """Return the rho as a float for the library, slightly reduced to allow for the rounding of its sums."""
     return float(rho) * (1 - 1e-9)
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
-    """Undo MST's merging of the bins with little noisy support: its last bin's share is spread evenly over them."""
+    """Undo MST's merging of bins with small noisy counts: the share of its last bin is divided evenly among the merged bins."""
     for axis, column in enumerate(columns):
         supported = supports[column]
         if not supported.all():

@@ -1,12 +1,12 @@
-"""The private half of MST and AIM: a library measures and fits inside the door, with noise and choices of our own.
+"""The private half of MST and AIM: run the library inside `spend`, with this package's noise and choices.
 
-Private: the rows of the table, as the library's data set; what it computes of them until noise is added. Out: the model that it
-has fitted, public.
+Private: the rows of the table, as the library's data set, and everything that the library computes from them before noise is
+added. Out: the fitted model, public.
 
-Guarantee: rho zero-concentrated for adding or removing a record, the library's neighbours; whoever spends asks for a quarter of
-what replacing one costs (`privacy.plan.replacing_one`). Tables of counts have l2 sensitivity 1 then, and l1 errors
-sensitivity 1; `Randomness` draws everything and refuses what would pass rho. Measuring and fitting are mixed in the library, so
-all of a fit runs here.
+Guarantee: rho zero-concentrated for adding or removing a record, the library's neighbours; the caller passes a quarter of the
+rho for replacing a record (`privacy.plan.replacing_one`). For these neighbours, tables of counts have l2 sensitivity 1, and l1
+errors have sensitivity 1. `Randomness` draws all noise and choices, and refuses a draw that would exceed rho. The library mixes
+measuring and fitting, so the whole fit runs here.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from synthrelease.generators.smartnoise_library import LearnedField, column_name
 from synthrelease.privacy.noise import SystemEntropy, choose
 
 _STEPS = 2**10
-"""Scores are rounded down to this part of their sensitivity."""
+"""Scores are rounded down to multiples of their sensitivity divided by this number."""
 
 
 def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedField:
-    """MST: a third of rho each for the columns, the tree and the pairs, as the library splits it.
+    """Run MST, which spends a third of rho each on single columns, on the choice of a tree, and on the pairs of the tree.
 
     Privacy
     -------
-    rho-zero-concentrated for adding or removing a record; the number of rows that the model adds up to is given. A third:
-    rounded Gaussian noise on the counts of each of the d columns, l2 sensitivity 1, rho / (3 d) each. A third: d - 1
-    exponential mechanisms, one for each edge of the tree, on the l1 errors of the pairs that could still join two parts of it,
-    sensitivity 1, each epsilon^2 / 8 = rho / (3 (d - 1)). A third: rounded Gaussian noise on the counts of the d - 1 pairs.
-    Bins are merged after the first third, by noisy counts alone. The library's conversion from (epsilon, delta) is replaced by
-    the rho itself, and what it draws is added up as it is drawn (`Randomness`).
+    rho-zero-concentrated for adding or removing a record; the total number of rows of the model is given. First third: rounded
+    Gaussian noise on the counts of each of the d columns, l2 sensitivity 1, rho / (3 d) each. Second third: d - 1 exponential
+    mechanisms, one for each edge of the tree, on the l1 errors of the pairs that could still join two parts of it, sensitivity
+    1, each epsilon^2 / 8 = rho / (3 (d - 1)). Last third: rounded Gaussian noise on the counts of the d - 1 pairs. Bins are
+    merged after the first third, based on noisy counts alone. The library's conversion from (epsilon, delta) is replaced by rho
+    itself, and the costs of all draws are added up (`Randomness`).
     """
     from snsynth.mst import mst as library
 
@@ -62,13 +62,14 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
 def run_aim(
     counts: Counts, rho: Fraction, entropy: SystemEntropy, degree: int, rounds: int, max_model_size: float
 ) -> LearnedField:
-    """AIM: measure all columns, then in every round the table of the workload that the model answers worst.
+    """Run AIM, which measures all columns, then in every round a privately chosen table of the workload with a large model
+    error.
 
     Privacy
     -------
     rho-zero-concentrated for adding or removing a record. Every measured table gets Gaussian noise at 1 / (2 sigma^2), l2
-    sensitivity 1; every choice is an exponential mechanism of epsilon^2 / 8 on weighed l1 errors, whose sensitivity is the
-    largest weight. The library adds up what is used, and the last round takes what is left of rho.
+    sensitivity 1; every choice is an exponential mechanism of cost epsilon^2 / 8 on weighted l1 errors, whose sensitivity is
+    the largest weight. The library adds up the costs, and the last round takes the rest of rho.
     """
     from mbi.junction_tree import hypothetical_model_size
     from snsynth.aim import aim as library
@@ -84,7 +85,7 @@ def run_aim(
     replaced = {
         "gaussian_noise": randomness.gaussian_noise,
         "exponential_mechanism": exponential_mechanism,
-        "hypothetical_model_size": hypothetical_model_size,  # the library's own forgets what ties the tables together
+        "hypothetical_model_size": hypothetical_model_size,  # the library's own function ignores ties between tables
     }
     with ours(library, **replaced):
         workload = synthesizer.get_workload(data, degree=degree, max_cells=10**6)
@@ -93,8 +94,9 @@ def run_aim(
 
 
 def dataset(counts: Counts) -> Any:
-    """Return the rows as the library wants them, over the whole public domain; a column of one bin is added where there is but
-    one."""
+    """Return the rows as the library's data set, over the whole public domain. A single column gets a second column with one
+    bin.
+    """
     import pandas as pd
     from mbi import Dataset, Domain
 
@@ -105,9 +107,9 @@ def dataset(counts: Counts) -> Any:
 
 
 class Randomness:
-    """Noise and choices for a library, drawn as all other generators draw them, and added up as they are drawn.
+    """The noise and choices for a library, drawn by `privacy.noise`, with an account of their costs.
 
-    The sum does not rest on the library's own: every draw is refused that would pass `rho`.
+    The account does not depend on the library's own: a draw that would exceed `rho` is refused.
 
     Privacy
     -------
@@ -119,20 +121,21 @@ class Randomness:
         self.left, self._entropy = rho, entropy
 
     def gaussian_noise(self, sigma: float, size: int | None = None) -> Any:
-        """Rounded Gaussian noise for the counts of one table."""
+        """Return rounded Gaussian noise for the counts of one table."""
         self._spend(1 / (2 * Fraction(float(sigma)) ** 2))
         noise = self._entropy.add_gaussian(np.zeros(size or 1, dtype=np.int64), float(sigma))
         return noise[0] if size is None else noise.tolist()
 
     def choose(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
-        """Return index of a high score: the exponential mechanism on scores rounded down, whose sensitivity is a step more.
+        """Choose the index of a high score by the exponential mechanism, on scores rounded down, whose sensitivity is one step
+        larger.
 
-        That step also covers the rounding errors of the scores, as long as they differ by less than a step in two neighbours:
-        l1 distances of exact counts from public numbers, computed in double precision as mbi does, are off by less than 2^-17
-        for tables of up to 2^30 rows and 2^22 cells, and a step is 2^-10.
+        This step also covers rounding errors of the scores, as long as these differ by less than a step between neighbours. The
+        l1 distances of exact counts from public numbers, in double precision as in mbi, have an error below 2^-17 for tables of
+        up to 2^30 rows and 2^22 cells, and a step is 2^-10.
         """
         self._spend(Fraction(float(epsilon)) ** 2 / 8)
-        finite = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # where the model, which is public, is no number
+        finite = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # a score may be NaN where the public model is
         steps = [int(step) for step in np.floor(finite / sensitivity * _STEPS)]
         exact = Fraction(float(epsilon))
         return choose(steps, sensitivity=_STEPS + 1, epsilon=exact, mechanism="exponential", entropy=self._entropy)

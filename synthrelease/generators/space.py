@@ -1,4 +1,4 @@
-"""A configuration says how a candidate is made; the space holds all that may be drawn. Both are public before data are read."""
+"""Define a configuration (binnings, generator, projection) of a candidate, and the public space from which it is drawn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from synthrelease.generators.projections import Projection
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """One draw: a binning for every column, a generator with its hyperparameters, a projection."""
+    """The configuration of a candidate: a binning for every column, a generator with its hyperparameters, and a projection."""
 
     transformation: Transformation
     generator: Generator
@@ -23,12 +23,12 @@ class Configuration:
 
     @property
     def model_key(self) -> str:
-        """Return what the model of shared measurements depends on: everything but the projection."""
+        """Return a key of everything on which the model of shared measurements depends: all parts except the projection."""
         described = self.describe()
         return json.dumps([described["transformation"], described["generator"]], sort_keys=True)
 
     def describe(self) -> dict[str, object]:
-        """Plain values for release.json and for the terminal."""
+        """Return the configuration as plain values for release.json and the terminal."""
         return {
             "transformation": self.transformation.choice,
             "generator": self.generator.model_dump(mode="json", exclude_none=True),
@@ -37,7 +37,7 @@ class Configuration:
 
 
 def join(column: Column, binnings: Sequence[Binning]) -> Binning:
-    """Return the common refinement of some binnings of a column: one of them, where it refines all others."""
+    """Return the coarsest common refinement of some binnings of a column, which is one of them if it refines all others."""
     for binning in binnings:
         if all(binning.refines(other) for other in binnings):
             return binning
@@ -47,18 +47,17 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
     for label, index in zip(column.atoms.labels, of_atom, strict=True):
         inside[index].append(label)
     labels = tuple(" or ".join(held) for held in inside)
-    missing = None if column.atoms.missing is None else of_atom[-1]  # the last atom, by itself in all of them
+    missing = None if column.atoms.missing is None else of_atom[-1]  # the last atomic bin has a bin of its own
     return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom, missing=missing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationSpace:
-    """The product of transformations, generators and projections, drawn from uniformly.
+    """The space of all configurations: the product of transformations, generators and projections.
 
-    Draws are independent and with replacement, from a distribution fixed beforehand: anything else (taking turns,
-    avoiding rejected configurations) voids the selection theorem (theory 2.3, what rounds may use). A `shortlist` of
-    indices into the product, drawn
-    up on public data, narrows the space to these.
+    Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. Other schemes, such as
+    taking turns or avoiding rejected configurations, would void the selection theorem (theory 2.3, what rounds may use). A
+    `shortlist` of indices into the product, made with public data, restricts the space.
     """
 
     schema: Schema
@@ -74,8 +73,8 @@ class ConfigurationSpace:
 
     @cached_property
     def common(self) -> Transformation:
-        """Return the coarsest bins whose unions are the bins of every transformation: measurements for all of them use
-        these bins.
+        """Return the transformation with the coarsest bins whose unions are the bins of every transformation; shared
+        measurements use these bins.
         """
         joined = [
             join(column, [column.alternatives[name] for name in self.binnings[column.name]]) for column in self.schema.columns
@@ -104,7 +103,7 @@ class ConfigurationSpace:
         return (self[index] for index in range(len(self)))
 
     def draw(self) -> Configuration:
-        """Return a uniform draw with operating-system entropy."""
-        from synthrelease.privacy.noise import SYSTEM  # which who plans has no use of
+        """Draw a configuration uniformly, with the operating system's entropy."""
+        from synthrelease.privacy.noise import SYSTEM  # imported here, because planning does not need it
 
         return self[SYSTEM.pick(len(self))]
