@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.privacy.plan import Plan
-from synthrelease.sources.paths import checked_path
 from synthrelease.sources.source import Source
-from synthrelease.spec.requests import RehearsalRequest, ReleaseRequest, names_in
+from synthrelease.spec.requests import RehearsalRequest, ReleaseRequest, described_by, requested
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
@@ -51,6 +50,7 @@ def plan(config: str | Path) -> Plan:
     return spec.plan
 
 
+@described_by(RehearsalRequest)
 def rehearse(
     config: str | Path,
     data: str | Path | Source,
@@ -74,16 +74,6 @@ def rehearse(
 
     Parameters
     ----------
-    data : a public file of the layout of the private one, as of `release`. Its figures are shown without noise: never give a
-        private file.
-    out : a folder for the results; an earlier one is continued.
-    table : of the data, where these are a database.
-    members : the file of the members of the rows of the data, with [members] (docs/linked.md).
-    jobs : processes.
-    target, keep : the acceptance probability that is wanted, and how many configurations go on the shortlist.
-    minutes : start no attempts after so many minutes.
-    seed : the same seed gives the same results.
-    copies, attacks, quasi_identifiers, noise_level, nothing : as the options of the command (docs/rehearsal.md).
     progress : told the phase, the attempts done in it and their number.
 
     Raises
@@ -97,32 +87,17 @@ def rehearse(
     >>> found.n_rows, found.seed
     (400, 1)
     """
+    request = requested(RehearsalRequest, locals())
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.rehearse import rehearse as run
     from synthrelease.studio.rehearsal.report import write_report
 
-    request = RehearsalRequest(
-        config=checked_path(config),
-        data=data,
-        out=checked_path(out),
-        table=table,
-        members=members,
-        jobs=jobs,
-        target=target,
-        keep=keep,
-        minutes=minutes,
-        seed=seed,
-        copies=copies,
-        attacks=attacks,
-        quasi_identifiers=names_in(quasi_identifiers) if isinstance(quasi_identifiers, str) else _tuple(quasi_identifiers),
-        noise_level=noise_level,
-        nothing=nothing,
-    )
     rehearsal = run(load_spec(request.config), request, progress=progress)
     write_report(rehearsal, request.out, noise_level)
     return rehearsal
 
 
+@described_by(ReleaseRequest)
 def release(
     config: str | Path,
     data: str | Path | Source,
@@ -148,22 +123,6 @@ def release(
 
     Parameters
     ----------
-    data : the private file, in any format that docs/columns.md names; a folder, pattern or object store of Parquet
-        and CSV files; the URI of a database; or a `Source`, which may have its table and its members.
-    out : a new folder for the released files.
-    table : of the data, where these are a database.
-    members : the file of the members of the rows of the data, with [members] (docs/linked.md).
-    jobs : processes that run rounds ahead of need.
-    shortlist : draw from these configurations only (from a rehearsal).
-    ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
-    split_key : the secret key of a split register; the ledger's name with .key when omitted.
-    dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
-    sign, password_file : a private key that signs the files, and a file whose first line is its password.
-    archive : a new .zip of the released files that tells no times.
-    unrehearsed : also release two files that were never tried on public data (a draft, a rehearsal), or were changed since.
-    trust : packages of [[plugins]] that may run on the private file, as the configuration says, too.
-    rows : how many the private file has: criteria that no table of so many rows can meet are refused before the charge. By
-        default the stated number, or that of the public table that was rehearsed.
     progress : told the phase; it never learns how many rounds were run.
 
     Returns
@@ -192,6 +151,7 @@ def release(
     >>> released.n_rows
     400
     """
+    request = requested(ReleaseRequest, locals())
     from synthrelease import publish as room
     from synthrelease.privacy.charges import decimal_text
     from synthrelease.published import load
@@ -216,32 +176,5 @@ def release(
         def phase(self, name: str) -> None:
             progress(name)
 
-    request = ReleaseRequest(
-        config=checked_path(config),
-        data=data,
-        table=table,
-        members=members,
-        out=checked_path(out),
-        jobs=jobs,
-        shortlist=_path(shortlist),
-        ledger=_path(ledger),
-        split_key=_path(split_key),
-        dataset=dataset,
-        expect_head=expect_head,
-        sign=_path(sign),
-        password_file=_path(password_file),
-        archive=_path(archive),
-        unrehearsed=unrehearsed,
-        trust=tuple(trust),
-        rows=rows,
-    )
     published = room.publish(request, Told())
     return None if published is None else load(published.folder)
-
-
-def _tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names)
-
-
-def _path(name: str | Path | None) -> Path | None:
-    return None if name is None else checked_path(name)

@@ -24,12 +24,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from inspect import cleandoc, signature
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from synthrelease.data.texts import entries
+from synthrelease.sources.paths import checked_path
 from synthrelease.sources.source import Source
 
 
@@ -316,6 +318,10 @@ class ScoutRequest:
     expect_head: str | None = None
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+Request = TypeVar("Request", bound=TableRequest)
+
+
 def help_texts(command: Callable[..., Any]) -> dict[str, str]:
     """Return the help text of each parameter of a command, from its docstring, its base class or this module."""
     owners = reversed(command.__mro__) if isinstance(command, type) else [command]
@@ -324,6 +330,35 @@ def help_texts(command: Callable[..., Any]) -> dict[str, str]:
         text = owner.__doc__ or ""
         texts |= {**entries(text, "Attributes"), **entries(text, "Parameters")}
     return texts
+
+
+def described_by(kind: type[TableRequest]) -> Callable[[Function], Function]:
+    """Return a decorator that adds the help of a request to the parameters in a function's docstring."""
+
+    def described(function: Function) -> Function:
+        texts = help_texts(kind)
+        lines = "".join(f"{name} : {texts[name]}\n" for name in signature(function).parameters if name in texts)
+        function.__doc__ = cleandoc(function.__doc__ or "").replace("----------\n", f"----------\n{lines}", 1)
+        return function
+
+    return described
+
+
+def requested(kind: type[Request], arguments: Mapping[str, Any]) -> Request:
+    """Return the request with the arguments of a Python function: a path may be a text, and names may be any sequence.
+
+    Raises
+    ------
+    InputError : for a path that cannot be one.
+    """
+    values = {name: arguments[name] for name in kind.__dataclass_fields__ if name in arguments}
+    for name, hint in get_type_hints(kind).items():
+        types, value = (hint, *get_args(hint)), values.get(name)
+        if value is not None and Path in types and Source not in types:
+            values[name] = checked_path(value)
+        elif value is not None and any(get_origin(part) is tuple for part in types):
+            values[name] = names_in(value) if isinstance(value, str) else tuple(value)
+    return kind(**values)
 
 
 def shown_options(command: Callable[..., Any]) -> dict[str, Option]:

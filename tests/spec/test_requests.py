@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import MISSING, fields
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import synthrelease
 from synthrelease import publish
 from synthrelease.cli import app
 from synthrelease.cli.commands import LazyGroup, built
+from synthrelease.data.texts import entries
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
 from synthrelease.spec.requests import (
@@ -21,8 +24,10 @@ from synthrelease.spec.requests import (
     DraftRequest,
     RehearsalRequest,
     ReleaseRequest,
+    TableRequest,
     command_words,
     help_texts,
+    requested,
 )
 from tests.helpers.command_line import called
 from tests.helpers.tiny import write_config
@@ -107,3 +112,33 @@ def test_a_command_is_loaded_when_it_is_asked_for_and_built_once() -> None:
     assert group.commands["release"] is group.commands["release"]
     assert list(group.commands) == group.list_commands(None)
     assert "No such command 'relaese'" in CliRunner().invoke(app, ["relaese"]).output
+
+
+FUNCTIONS = [(synthrelease.rehearse, RehearsalRequest), (synthrelease.release, ReleaseRequest)]
+
+
+@pytest.mark.parametrize(("function", "kind"), FUNCTIONS)
+def test_a_function_has_the_defaults_and_the_help_of_its_request(
+    function: Callable[..., object], kind: type[TableRequest]
+) -> None:
+    parameters, texts = dict(signature(function).parameters), help_texts(kind)
+    del parameters["progress"]
+    defaults = {field.name: Parameter.empty if field.default is MISSING else field.default for field in fields(kind)}
+    assert {name: parameter.default for name, parameter in parameters.items()} == {name: defaults[name] for name in parameters}
+    described = entries(function.__doc__ or "", "Parameters")
+    assert {name: described[name] for name in parameters} == {name: texts[name] for name in parameters}
+
+
+def test_paths_may_be_texts_and_names_any_sequence() -> None:
+    request = requested(
+        ReleaseRequest,
+        {"config": "a.toml", "data": "b.csv", "out": Path("c"), "ledger": "d", "trust": ["one", "two"], "progress": print},
+    )
+    assert request == ReleaseRequest(config=Path("a.toml"), data="b.csv", out=Path("c"), ledger=Path("d"), trust=("one", "two"))
+    rehearsal = {"config": "a.toml", "data": "b.csv", "out": "c", "quasi_identifiers": 'age,"a,b"'}
+    assert requested(RehearsalRequest, rehearsal).quasi_identifiers == ("age", "a,b")
+
+
+def test_a_path_that_cannot_be_one_is_refused() -> None:
+    with pytest.raises(InputError):
+        requested(ReleaseRequest, {"config": "a.toml", "data": "b.csv", "out": "postgresql://h/db"})
