@@ -275,12 +275,12 @@ def listed_rules(document: ReleaseDocument) -> list[RulePart]:
     """Return the rules that the card lists; without those of areas and indicators, which another section describes."""
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
-    counted = [] if marks is None else [f"!= {group.column}" for group in marks.groups]
+    counted = [] if marks is None else [group.column for group in marks.groups]
 
     def told(rule: RulePart) -> bool:
         if rule.why == AREAS_WHY and rule.never.startswith(tuple(levels)):
             return True
-        return rule.why == MARKS_WHY and rule.never.endswith(tuple(counted))
+        return rule.why == MARKS_WHY and any(f"{name} in [" in rule.never or f"!= {name}" in rule.never for name in counted)
 
     return [rule for rule in document.rules if not told(rule)]
 

@@ -99,9 +99,10 @@ class CountedIndicators:
     Attributes
     ----------
     column : the position of the counting column in the layout.
-    marks : by the position of each counted column, (n_atoms,) whether a row with that atomic bin counts as 1. A missing value
-        counts as 0.
-    bins : (n_marks + 1,) the atomic bin for each number of indicators.
+    marks : by the position of each counted column, (n_atoms,) what a row with that atomic bin adds to the sum: 0 without the
+        indicator. With it, 1 in a column that counts, and another power of 2 for each indicator in a column that says which
+        there are. A missing value adds 0.
+    bins : the atomic bin for each sum.
     """
 
     column: int

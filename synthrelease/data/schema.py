@@ -291,6 +291,27 @@ class Column:
         return (self.source,) if self.minus is None else (self.source, self.minus)
 
 
+NO_MARK = "none of them"
+"""The bin of rows without an indicator, in a column that says which indicators a row has. No column has such a name."""
+
+
+def label_of_set(names: Sequence[str]) -> str:
+    """Return the bin of rows with exactly these indicators."""
+    return " + ".join(names) or NO_MARK
+
+
+def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
+    """Return (2^n_names,) the bin of rows with each set of indicators, set s having those whose bit is 1 in s.
+
+    Parameters
+    ----------
+    labels : of the bins. The last one is that of the sets that have no label of their own.
+    """
+    places = {label: place for place, label in enumerate(labels)}
+    sets = ([name for bit, name in enumerate(names) if number >> bit & 1] for number in range(2 ** len(names)))
+    return np.array([places.get(label_of_set(those), len(labels) - 1) for those in sets])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """All columns, in the order of the release. For linked tables these are the columns of the wide record, and `linked`
@@ -319,19 +340,20 @@ class Schema:
     @cached_property
     def counted(self) -> tuple[CountedIndicators, ...]:
         """Return the columns that count indicators in a row, on atomic bins."""
-        place_of = {name: index for index, name in enumerate(self.names)}
-        return tuple(
-            CountedIndicators(
-                column=place_of[column.name],
-                marks={
-                    place_of[name]: np.isin(np.arange(len(self[name].atoms)), list(marks))
-                    for name, marks in column.counts.items()
-                },
-                bins=np.searchsorted(np.array(column.edges), np.arange(len(column.counts) + 1), side="right"),
-            )
-            for column in self.columns
-            if column.counts is not None
-        )
+        place_of, counting = {name: index for index, name in enumerate(self.names)}, list[CountedIndicators]()
+        for column in self.columns:
+            if column.counts is None:
+                continue
+            which = column.kind == "category"
+            marks = {
+                place_of[name]: np.isin(np.arange(len(self[name].atoms)), list(atoms)) * 2 ** (number if which else 0)
+                for number, (name, atoms) in enumerate(column.counts.items())
+            }
+            numbers = np.arange(len(marks) + 1)
+            of_number = np.searchsorted(column.edges, numbers, side="right")
+            bins = bins_of_sets([*column.counts], column.atoms.labels) if which else of_number
+            counting.append(CountedIndicators(column=place_of[column.name], marks=marks, bins=bins))
+        return tuple(counting)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -481,22 +481,26 @@ class GeographyTable(SpecTable):
 
 
 class MarksTable(SpecTable):
-    """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column with the number of indicators
-    that apply to the row, and tables of this column may be measured. It preserves the association of indicators that occur
-    together too seldom for a table of each pair. The number depends on its own row alone, so it costs no epsilon. Every
-    released row has exactly this number of indicators. A missing value counts as an indicator that does not apply.
+    """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column that says how many or which
+    indicators apply to the row, and tables of this column may be measured. It preserves the association of indicators that
+    occur together too seldom for a table of each pair. The column depends on its own row alone, so it costs no epsilon. Every
+    released row has exactly these indicators. A missing value counts as an indicator that does not apply.
 
     Attributes
     ----------
     groups : for each new column, by its name, the columns of indicators that it counts. Example: `groups = { heart =
         ["infarct", "failure", "stroke"], lung = ["asthma", "copd"] }`.
     most : the number that starts the last bin of each new column. Example: `most = 3`.
+    value : "number" makes a column of whole numbers, of indicators in the row. "which" makes a column of categories: which
+        indicators the row has if they are fewer than `most`, as "infarct + stroke". So one table of this column alone measures
+        all pairs of a group. Such a group has at most 16 columns. Example: `value = "which"`.
     yes : the categories of a column for which the indicator applies. The default is the category 1, yes, y, true or t, in
         small or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
     """
 
     groups: dict[str, list[str]] = Field(min_length=1, max_length=100)
     most: int = Field(default=3, ge=1, le=20)
+    value: Literal["number", "which"] = "number"
     yes: dict[str, list[str]] = Field(default_factory=dict)
 
     @field_validator("groups")

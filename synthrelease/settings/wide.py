@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
 from synthrelease.data.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, is_count, of_member, slot_name
+from synthrelease.data.schema import label_of_set
 from synthrelease.settings.columns import ColumnTable, RuleTable, unlisted_label
 from synthrelease.settings.options import GeographyTable, MarksTable, MembersTable
 
@@ -240,13 +241,13 @@ def _quoted(label: str) -> str:
     return f'"{label}"' if "'" in label else f"'{label}'"
 
 
-# Columns with numbers of marks, each with a rule that says so.
+# Columns that say how many or which marks a row has, each with rules that say so.
 
 MARKS_WHY = "The number of marks is that of the row."
 
 
 class NumberColumn(ColumnTable):
-    """The column of a group.
+    """The column of a group of marks.
 
     Attributes
     ----------
@@ -263,14 +264,20 @@ class NumberColumn(ColumnTable):
 def with_numbers_of_marks(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the record with the number of indicators of each group, behind all other columns, and a rule for each number."""
+    """Return the record with a column for each group of indicators, behind all other columns, and with the rules for it."""
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}
-        wide[name] = _number(marks, table.most)
-        marked = [_is_marked(column, marks[column], (columns[column].missing or missing) == "bin") for column in group]
+        marked = {column: _is_marked(column, marks[column], (columns[column].missing or missing) == "bin") for column in group}
+        number = f"count({', '.join(marked.values())})"
+        if table.value == "number":
+            wide[name], never = _number(marks, table.most), [f"{number} != {name}"]
+        else:
+            wide[name], sets = _which(marks, table.most)
+            never = list(_rules_of_sets(name, marked, sets))
+            never += [f"{name} in ['{_or_more(table.most)}'] and {number} < {table.most}"] if table.most <= len(group) else []
         rule = RuleTable(never=name, applies_to=("synthetic",), why=MARKS_WHY)
-        all_rules.append(rule.model_copy(update={"never": f"count({', '.join(marked)}) != {name}"}))
+        all_rules += [rule.model_copy(update={"never": text}) for text in never]
     return wide, all_rules
 
 
@@ -285,6 +292,34 @@ def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> NumberColumn:
         alternatives={"coarse": bins},
         marks=dict(marks),
     )
+
+
+def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[NumberColumn, dict[str, tuple[str, ...]]]:
+    """Return the column that says which marks a row has, and the marks of each of its categories but the last, "3 or more"."""
+    sizes = range(min(most, len(marks) + 1))
+    sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
+    column = NumberColumn(
+        kind="category",
+        description=f"Which of {', '.join(marks)} apply",
+        missing="drop",
+        outside="drop",
+        categories=[*sets, *([_or_more(most)] if most <= len(marks) else [])],
+        marks=dict(marks),
+    )
+    return column, sets
+
+
+def _or_more(most: int) -> str:
+    return f"{most} or more"
+
+
+def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Yield for each mark that rows have it if their category names it, and have not if it names others or none."""
+    for column, condition in marked.items():
+        holding = ", ".join(_quoted(label) for label, those in sets.items() if column in those)
+        lacking = ", ".join(_quoted(label) for label, those in sets.items() if column not in those)
+        never = f"({condition}) and {name} in [{lacking}]"
+        yield f"{never} or not ({condition}) and {name} in [{holding}]" if holding else never
 
 
 def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:

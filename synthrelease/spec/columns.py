@@ -129,7 +129,7 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
         kind="category",
         description=table.description,
         unit=table.unit,
-        source=table.source or name,
+        source="" if table.counts is not None else table.source or name,
         values={} if dealt else listed.values,
         missing=table.missing or policy.missing,
         characters=table.characters,

@@ -138,8 +138,12 @@ class Marks:
         """Return which columns of counts there are, and what they cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return (
-            f"Numbers of indicators: {groups}. Each number follows from its row, so a table of it costs as much as any other."
+            f"Columns of indicators: {groups}. Each column follows from its row, so a table of it costs as much as any other."
         )
+
+
+_MOST_MARKS = 16
+"""Columns of a group whose indicators are named: 2^16 sets of them are looked up."""
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
@@ -172,7 +176,9 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
         actual = f"{len(release.columns)} and {len(table.groups)} of groups"
         problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", actual)
     members = dict.fromkeys(name for columns in table.groups.values() for name in columns)
-    for name in table.groups:
+    for name, group in table.groups.items():
+        if table.value == "which" and len(group) > _MOST_MARKS:
+            problems.add(f"marks.groups.{name}", f"at most {_MOST_MARKS} columns beside value = 'which'", str(len(group)))
         if name in release.columns:
             problems.add(f"marks.groups.{name}", "the name of a column that is not there yet", repr(name))
     for name in table.yes:

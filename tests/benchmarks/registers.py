@@ -136,7 +136,7 @@ def _csv_halves(register: Register, paths: tuple[Path, Path], random: np.random.
     found = read_public_file(register.file)
     with register.file.open("rb") as start:
         compressed = start.read(2) == b"\x1f\x8b"
-    with open_text(register.file, found.encoding, compressed) as text:
+    with open_text(register.file, found.input.encoding, compressed) as text:
         rows = csv.reader(text, delimiter=found.input.delimiter, skipinitialspace=True)
         header, *records = filter(None, rows)
     key = header.index(register.key) if register.key else None

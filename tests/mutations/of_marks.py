@@ -78,4 +78,28 @@ OF_MARKS = (
         new="False",
         tests=REFUSED,
     ),
+    Mutation(
+        name="indicators that a column names: two share a bit",
+        breaks="rows whose column names other indicators than they have",
+        place="data.schema:bins_of_sets",
+        old="number >> bit & 1",
+        new="number >> max(bit, 1) & 1",
+        tests=(f"{PART}::test_rows_of_a_file_and_rows_of_nobody_have_the_indicators_that_a_column_names",),
+    ),
+    Mutation(
+        name="indicators that a column names: rows need not have them",
+        breaks="released rows without indicators that their column names",
+        place="settings.wide:_rules_of_sets",
+        old='f"{never} or not ({condition}) and {name} in [{holding}]"',
+        new="never",
+        tests=(f"{PART}::test_the_rules_allow_just_the_rows_with_the_indicators_that_a_column_names",),
+    ),
+    Mutation(
+        name="indicators that a column names: verify counts them",
+        breaks="rows whose column names other indicators pass",
+        place="published.verify.options:_miscounted",
+        old="2 ** (0 if numbered else bit)",
+        new="2**0",
+        tests=(f"{PART}::test_a_release_that_names_indicators_is_verified_and_another_row_is_found",),
+    ),
 )

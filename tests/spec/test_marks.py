@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthrelease.bundle.options import listed_rules
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_plan import option_problems
 from synthrelease.bundle.write import write_bundle
@@ -148,6 +149,78 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spec: ReleaseSpec, data: Pa
 @pytest.fixture(scope="module")
 def document(folder: Path) -> ReleaseDocument:
     return read_strictly((folder / "release.json").read_bytes())
+
+
+WHICH = {"most = 3": 'most = 3\nvalue = "which"'}
+
+
+def slow_set(known: dict[str, str], group: str) -> str:
+    """The category of a row by the words of the settings: its indicators in the order of the group, if fewer than 3."""
+    names = [name for name in GROUPS[group] if known[name] in MARKS[name]]
+    return "3 or more" if len(names) >= 3 else " + ".join(names or ["none of them"])
+
+
+def sets_follow(spec: ReleaseSpec, rows: Counts) -> np.ndarray:
+    """Whether each row over atomic cells has the indicators that its columns name."""
+    labels = [[column.atoms.labels[bin_] for bin_ in bins] for column, bins in zip(spec.schema.columns, rows.bins, strict=True)]
+    known = (dict(zip(spec.schema.names, row, strict=True)) for row in zip(*labels, strict=True))
+    return np.array([all(row[group] == slow_set(row, group) for group in GROUPS) for row in known])
+
+
+@pytest.fixture(scope="module")
+def which(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    return load_spec(write(tmp_path_factory.mktemp("which"), WHICH))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5])
+def test_the_rules_allow_just_the_rows_with_the_indicators_that_a_column_names(most: int, tmp_path: Path) -> None:
+    """Every row over atomic cells, and what a model has as exact zeros."""
+    spec = load_spec(write(tmp_path, {"most = 3": f'most = {most}\nvalue = "which"'}))
+    rows = all_rows(spec.synthetic)
+    allowed = ~spec.synthetic.forbidden(rows.bins)
+    if most == 3:
+        assert np.array_equal(allowed, sets_follow(spec, rows))
+    known = len(all_rows(Plausibility(layout=spec.schema.layout.subset(range(5)), masks=())))
+    assert allowed.sum() == known  # one value of both columns for each row of the file
+    counters = Counters.of(spec.synthetic, 2**16)
+    model = Plausibility(layout=counters.wide, masks=(*spec.synthetic.masks, *counters.masks))
+    found = counters.added(rows)
+    found = found.keep(~model.forbidden(found.bins))
+    kept = zip(*(found.bins[place].tolist() for place in range(7)), strict=True)
+    assert sorted(kept) == sorted(zip(*(each[allowed].tolist() for each in rows.bins), strict=True))
+
+
+def test_rows_of_a_file_and_rows_of_nobody_have_the_indicators_that_a_column_names(which: ReleaseSpec, data: Path) -> None:
+    read = read_public(data, which.schema, which.input, which.raw)
+    for rows in (read, FillerRows(which.raw).first(500), made_up(which)):
+        assert rows.total >= 500
+        assert sets_follow(which, rows).all()
+    assert len(np.unique(read.digits(which.schema.layout.index("heart")))) == 12
+
+
+@pytest.mark.slow  # a whole release with its documents, and its verification
+def test_a_release_that_names_indicators_is_verified_and_another_row_is_found(
+    which: ReleaseSpec, data: Path, tmp_path: Path
+) -> None:
+    found = release(which, data)
+    assert found is not None
+    folder = write_bundle(found, tmp_path / "out")
+    report = verify_bundle(folder)
+    assert report.passed, [check for check in report.checks if check.problems]
+    document = read_strictly((folder / "release.json").read_bytes())
+    assert not listed_rules(document)
+    rebuilt = rebuild(document)
+    rows = all_rows(rebuilt.plausibility)
+    right = rows.keep(~rebuilt.plausibility.forbidden(rows.bins))
+    bins, part = list(right.bins), document.parts["marks"]
+    assert isinstance(part, MarksPart)
+    bins[5] = np.where(np.arange(len(right)) == 7, (bins[5] + 1) % 12, bins[5])
+    for table, wrong in ((right, 0), (Counts.of(right.layout, bins, right.counts), 1)):
+        labels = [binning.labels for binning in rebuilt.transformation.binnings]
+        known = KnownFiles(
+            files={}, table=ReleasedTable(counts=table, labels=labels, ordered=(False,) * 7), rules=rebuilt.plausibility
+        )
+        assert len(of_marks(part, document, known).problems) == wrong
 
 
 def all_rows(plausibility: Plausibility) -> Counts:
@@ -311,6 +384,11 @@ WRONG = {
     "a strange mark": ({'["old", "acute"]': '["older"]'}, "marks.yes.stroke", "'older'"),
     "nothing but marks": ({'alive = ["no"]': 'alive = ["no", "yes"]'}, "marks.yes.alive", "all of them"),
     "marks of no group": ({'alive = ["no"] }': 'alive = ["no"], sex = ["m"] }'}, "marks.yes.sex", "a column of a group"),
+    "too many to name": (
+        {"most = 3": 'most = 3\nvalue = "which"', 'two = ["failure", "infarct"]': f"two = {[f'i{n}' for n in range(17)]}"},
+        "marks.groups.two",
+        "at most 16",
+    ),
     "one column": ({'two = ["failure", "infarct"]': 'two = ["failure"]'}, "marks.groups", "2 to 100"),
     "another family": (
         {

@@ -14,6 +14,7 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.donors import Gaps, NotImputed, gaps_of_cells, patterns
 from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import bins_of_sets
 from synthrelease.data.weights import disagreements
 from synthrelease.errors import BudgetError, InputError, SynthreleaseError
 from synthrelease.privacy.cap import within_cap
@@ -458,7 +459,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
             yield "geography: expected levels that lie within one another, found an area in two of the level above"
 
 
-# Every row has as many marks as its column says.
+# Every row has as many marks as its column says, or just those.
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
@@ -471,9 +472,7 @@ def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> 
     for group in part.groups:
         rows = counts.marginal([counts.layout.columns.index(group.column)])
         marked.append(f"{int(rows[1:].sum()):,} in {group.column}")
-    return Check(
-        name="marks", found=f"rows with an indicator: {', '.join(marked)}; every row has the stated number of indicators"
-    )
+    return Check(name="marks", found=f"rows with an indicator: {', '.join(marked)}; every row has the stated indicators")
 
 
 def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFiles) -> Iterator[str]:
@@ -481,8 +480,8 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
     for group in part.groups:
         if missing := [name for name in (group.column, *group.marks) if name not in columns]:
             yield f"marks: expected a column {missing[0]!r} in the table, found none"
-        elif columns[group.column].kind != "integer" or columns[group.column].missing == "bin":
-            yield f"marks: expected whole numbers in {group.column!r}, found another kind"
+        elif columns[group.column].kind not in ("integer", "category") or columns[group.column].missing == "bin":
+            yield f"marks: expected whole numbers or sets of indicators in {group.column!r}, found another kind"
         else:
             yield from _miscounted(group, document, bundle)
 
@@ -490,14 +489,19 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
 def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles) -> Iterator[str]:
     counts = bundle.table.counts
     indices = {column.name: index for index, column in enumerate(document.columns)}
-    number = np.zeros(len(counts), dtype=np.int64)
-    for name, labels in group.marks.items():
+    number, numbered = np.zeros(len(counts), dtype=np.int64), document.columns[indices[group.column]].kind == "integer"
+    for bit, (name, labels) in enumerate(group.marks.items()):
         held = [set(bin_.categories or ()) for bin_ in document.columns[indices[name]].bins]
         if any(categories & set(labels) and not categories <= set(labels) for categories in held):
             yield f"marks: expected bins of {name!r} that hold indicators alone or none, found others"
             return
-        number += np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
-    edges = [bin_.edges for bin_ in document.columns[indices[group.column]].bins]
-    low, high = (np.array(ends)[counts.digits(indices[group.column])] for ends in zip(*edges, strict=True))
-    if wrong := int(counts.counts[(number < low) | (number >= high)].sum()):
-        yield f"marks: expected rows with as many indicators as {group.column!r} states, found {wrong} others"
+        has = np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
+        number += has * 2 ** (0 if numbered else bit)
+    bins, bin_of = document.columns[indices[group.column]].bins, counts.digits(indices[group.column])
+    if numbered:
+        low, high = (np.array(ends)[bin_of] for ends in zip(*(bin_.edges for bin_ in bins), strict=True))
+        wrong = (number < low) | (number >= high)
+    else:
+        wrong = bins_of_sets(list(group.marks), [bin_.label for bin_ in bins])[number] != bin_of
+    if rows := int(counts.counts[wrong].sum()):
+        yield f"marks: expected rows with the indicators that {group.column!r} states, found {rows} others"

@@ -951,7 +951,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
 
 
 def counting_marks(whole: Tried) -> Tried:
-    """Return the draft with a column for the number of indicators in each group of rare indicators, if fewer pairs are lost.
+    """Return the draft with a column for each group of rare indicators, if fewer pairs are lost.
 
     Otherwise the draft is returned unchanged.
     """
@@ -959,12 +959,12 @@ def counting_marks(whole: Tried) -> Tried:
     marks = None if preserved is None else draft_marks(subject.columns, ground.table, [pair.columns for pair in preserved.lost])
     if preserved is None or marks is None:
         return whole
-    subject.voice.say(f"trying the draft with the numbers of indicators in {listing(marks.groups)} on the public file")
+    subject.voice.say(f"trying the draft with columns of rare indicators, {listing(marks.groups)}, on the public file")
     choices = replace(choices, tables=marks.tables(choices.tables), marks=marks)
     held_out = ground.race.held_out
 
     def counted(spec: ReleaseSpec) -> HeldOut:
-        """Return the halves of the rows with the columns for the numbers of indicators."""
+        """Return the halves of the rows with the columns of the groups."""
         left, right = (with_marks(side, spec.space[0].transformation, marks) for side in held_out.fitted)
         return replace(held_out, fitted=(left, right))
 
@@ -981,10 +981,13 @@ def counting_marks(whole: Tried) -> Tried:
 
 
 def with_marks(rows: Counts, transformation: Transformation, marks: MarksDraft) -> Counts:
-    """Return the counts with a column for the number of indicators of each group, which follows from the other columns."""
+    """Return the counts with the column of each group of indicators, which follows from the other columns."""
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
     for counted in schema.counted:
         name = schema.names[counted.column]
-        has = [digits[mark] == transformation.binning(mark).labels.index(marks.yes[mark]) for mark in marks.groups[name]]
-        digits[name] = transformation.maps[counted.column][counted.bins[np.sum(has, axis=0)]]
+        added = [
+            (digits[mark] == transformation.binning(mark).labels.index(marks.yes[mark])) * int(adds.max())
+            for mark, adds in zip(marks.groups[name], counted.marks.values(), strict=True)
+        ]
+        digits[name] = transformation.maps[counted.column][counted.bins[np.sum(added, axis=0)]]
     return Counts.of(transformation.layout, [digits[name] for name in transformation.layout.columns], rows.counts)

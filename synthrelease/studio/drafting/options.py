@@ -23,7 +23,7 @@ from synthrelease.data.schema import Binning
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.generators.associations import LEAST_STRENGTH, cramers_v
 from synthrelease.generators.measured_noise import CountNoise
-from synthrelease.generators.measurements import divided, power_of
+from synthrelease.generators.measurements import divided, formula_by_cells, power_of
 from synthrelease.sources.paths import without_secrets
 from synthrelease.studio.drafting.categories import are_too_many, draft_codes
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut, heavy_value, left_out_as_key, plain_name
@@ -295,14 +295,16 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
     return sources
 
 
-# Groups of rare indicators that occur together, whose number in each row may be a column of its own.
+# Groups of rare indicators that occur together, with a column for each group.
 #
 # Two indicators that one row in a hundred has occur together in a few rows only, which the noise of their joint table would
-# hide. The number of indicators in a group needs one table of four cells, and each indicator by this number needs a table of
-# eight cells. A maximum-entropy model then divides the number among the indicators. Only public data are used here.
+# hide. Which indicators of a group a row has is one table. It has less noise than a joint table of each pair: a replaced row
+# changes two of its cells, and two cells of each joint table. Only public data are used here.
 
 MOST = 3
-"""The largest number of indicators that is counted separately; it stands for all larger numbers, too."""
+"""From this number of indicators on, rows are one category of the column of a group."""
+MOST_OF_GROUP = 16
+"""The largest number of indicators in a group, as [marks] allows it."""
 RARE = 0.1
 """The largest share of the rows that have a rare indicator."""
 _TOGETHER = 0.8 * LEAST_STRENGTH
@@ -315,9 +317,9 @@ class MarksDraft:
 
     Attributes
     ----------
-    groups : for the name of each column with a number of indicators, the names of the columns of these indicators.
+    groups : for the name of each column of a group, the names of the columns of its indicators.
     yes : label of the rare category of each indicator.
-    n_before, n_lost : numbers of pairs that fits of the draft lose without and with the numbers of indicators.
+    n_before, n_lost : numbers of pairs that fits of the draft lose without and with the columns of the groups.
     """
 
     groups: Mapping[str, tuple[str, ...]]
@@ -328,33 +330,29 @@ class MarksDraft:
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
         """Return the tables to measure, as terms of a formula with weights.
 
-        Tables of two indicators of one group are replaced by tables of each indicator by the number of its group. The latter
-        also show how many rows have each indicator. So their weight is 2, and the weight of tables of single indicators is 0.5
+        Tables of indicators of one group are replaced by the table of the column of the group, with weight 4
         (docs/appendix/benchmarks.md compares other weights).
 
         Parameters
         ----------
         raced : chosen tables, as `PlanRace.terms` returns them.
         """
-        tables = [tuple(term.split(":")) for term in raced]
         inside = [set(marks) for marks in self.groups.values()]
-        chosen = [columns for columns in tables if len(columns) == 1 or not any(set(columns) <= group for group in inside)]
-        if any(len(columns) == 1 for columns in tables):
-            chosen += [(count_column,) for count_column in self.groups]
-        chosen += [(count_column, mark) for count_column, marks in self.groups.items() for mark in marks]
+        chosen = [term for term in raced if not any({*term.split(":")} <= group for group in inside)]
+        return (*chosen, *(f"4 {name}" for name in self.groups))
 
-        def weight(columns: tuple[str, ...]) -> str:
-            if len(columns) == 1:
-                return "0.5 " if {*columns} & {*self.yes, *self.groups} else ""
-            return "2 " if {*columns} & {*self.groups} else ""
-
-        return tuple(f"{weight(columns)}{':'.join(columns)}" for columns in chosen)
+    @property
+    def only_measured(self) -> str:
+        """Return the tables of single indicators. They are measured for readers; in the model they would make it lose pairs
+        (docs/appendix/benchmarks.md).
+        """
+        return formula_by_cells([f"0.25 {mark}" for marks in self.groups.values() for mark in marks], ())
 
     @property
     def settings(self) -> dict[str, object]:
         """The settings of [marks] except the groups."""
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
-        return {"most": MOST} | ({"yes": yes} if yes else {})
+        return {"value": "which", "most": MOST} | ({"yes": yes} if yes else {})
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
@@ -405,15 +403,17 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
-    """Return groups of indicators from agglomerative clustering by the mean of Cramer's V between two groups."""
+    """Return groups of indicators from agglomerative clustering by the mean of Cramer's V between two groups. No group gets
+    more than `MOST_OF_GROUP` indicators.
+    """
     strength = np.zeros((len(marks), len(marks)))
     for (mark, partner), (v, _) in together.items():
         strength[marks.index(mark), marks.index(partner)] = strength[marks.index(partner), marks.index(mark)] = v
     groups = [[i] for i in range(len(marks))]
     while len(groups) > 1:
-        mean, first, second = max(
-            (float(strength[np.ix_(groups[a], groups[b])].mean()), a, b) for a, b in combinations(range(len(groups)), 2)
-        )
+        small = [pair for pair in combinations(range(len(groups)), 2) if sum(len(groups[a]) for a in pair) <= MOST_OF_GROUP]
+        means = ((float(strength[np.ix_(groups[a], groups[b])].mean()), a, b) for a, b in small)
+        mean, first, second = max(means, default=(0.0, 0, 0))
         if mean < _TOGETHER:
             break
         groups[first] += groups.pop(second)

@@ -353,7 +353,7 @@ class Choices:
     gaps : number of public rows that are excluded because of a missing value.
     areas : areas within areas, with tables of each level; None if there are none.
     wanted : wanted relative errors of a mean cell at each level of areas, as a text; empty without areas.
-    marks : groups of rare indicators whose number is a column; None if there are none.
+    marks : groups of rare indicators that have a column; None if there are none.
     models : epsilon of the means that are measured directly; 0 if no mean is.
     """
 

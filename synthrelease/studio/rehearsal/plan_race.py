@@ -164,8 +164,9 @@ class Kept:
         return tuple(pair for pair in self.lost if pair.strong)
 
     def better(self, other: Kept) -> bool:
-        """Return whether fewer pairs are lost, and as much is kept."""
-        as_much = self.share is None or other.share is None or self.share >= other.share - CLEARLY
+        """Return whether fewer pairs are lost, and as much is kept: less by no more than a standard error of the difference."""
+        slack = max(CLEARLY, math.hypot(*(kept.error / math.sqrt(kept.fits) for kept in (self, other))))
+        as_much = self.share is None or other.share is None or self.share >= other.share - slack
         return as_much and len(self.lost) < len(other.lost)
 
     @property

@@ -13,7 +13,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.generators.measurements import formula_by_cells, read_terms
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
-from synthrelease.studio.drafting.options import MarksDraft, draft_marks
+from synthrelease.studio.drafting.options import MOST_OF_GROUP, MarksDraft, draft_marks
 from synthrelease.studio.rehearsal.dependence import Pair
 from synthrelease.studio.rehearsal.plan_race import Kept
 from tests.helpers.drafts import draft, write_draft
@@ -79,18 +79,25 @@ def test_a_column_that_has_the_name_of_a_group_keeps_it() -> None:
     assert list(drafted.groups) == ["marks_1_2"]
 
 
-def test_the_number_is_measured_by_each_mark_in_place_of_pairs_of_marks() -> None:
-    drafted = MarksDraft(groups={"number": ("a", "b", "c")}, yes={"a": "1", "b": "1", "c": "1"})
+def test_one_table_of_a_group_is_measured_in_place_of_those_of_its_indicators() -> None:
+    drafted = MarksDraft(groups={"which": ("a", "b", "c")}, yes={"a": "1", "b": "1", "c": "1"})
     raced = ("a:b", "age:a", "age", "a", "b", "c")
-    layout = Layout(columns=("age", "a", "b", "c", "number"), sizes=(8, 2, 2, 2, 4))
+    layout = Layout(columns=("age", "a", "b", "c", "which"), sizes=(8, 2, 2, 2, 8))
     terms = read_terms(formula_by_cells(drafted.tables(raced), layout.columns))
     weights = {" ".join(term.columns): float(weight) for term in terms for _, weight in term.weighted(layout)}
-    assert set(weights) == {"age a", "age", "a", "b", "c", "number", "number a", "number b", "number c"}
-    assert weights["number a"] == pytest.approx(2 * np.sqrt(4 * 2), rel=0.05)
+    assert set(weights) == {"age a", "age", "which"}
+    assert weights["which"] == pytest.approx(4 * np.sqrt(8 * 4 / 2), rel=0.05)
     assert weights["age a"] == pytest.approx(np.sqrt(8 * 2), rel=0.05)
-    assert weights["a"] == pytest.approx(np.sqrt(2 * 4 / 2) / 2, rel=0.05)
-    pure = drafted.tables(("a:b", "age:a"))
-    assert all(":" in text for text in pure)  # where single columns get no table, numbers get none
+    assert [term.columns for term in read_terms(drafted.only_measured)] == [("a",), ("b",), ("c",)]
+
+
+def test_no_group_has_more_indicators_than_the_setting_allows() -> None:
+    """Twenty indicators of one kind become two groups."""
+    kind = np.random.default_rng(5).random(N) < 0.02
+    found = {f"m{number}": kind & (np.random.default_rng(number).random(N) < 0.9) for number in range(20)}
+    drafted = draft_marks([column(name, rows) for name, rows in found.items()], table_of(found), [("m0", "m1")])
+    assert drafted is not None
+    assert max(map(len, drafted.groups.values())) <= MOST_OF_GROUP
 
 
 def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
@@ -101,6 +108,8 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
     assert replace(before, lost=(one,)).better(before)
     assert not before.better(before)
     assert not replace(before, share=0.8, lost=()).better(before)
+    noisy = replace(before, share=0.8, lost=(), error=0.2, fits=4)
+    assert noisy.better(before)  # the difference is within a standard error, 0.2 / 2
     assert not replace(before, share=float("nan"), lost=()).better(before)
     assert "and 1 pair of rare values that occur together" in replace(before, lost=(one,)).words
 
