@@ -1,5 +1,5 @@
-"""The desk: one local web page over the configuration and the acceptance file.
+"""The desk: a local web page on which a steward edits the configuration and the acceptance file of a release.
 
-It phrases what other rooms compute. The two files are its only state, and it opens no private file: `check` and `release` stay
-commands.
+Other modules compute what the page shows. The two files are its only lasting state. It opens no private file, so `check` and
+`release` are commands only.
 """

@@ -1,4 +1,7 @@
-"""The two TOML files, read anew for every page and changed line by line."""
+"""Read, edit and restore the two TOML files of a desk, and run rehearsals of them as processes.
+
+The files are read again for every page. An edit changes single settings and keeps comments and layout.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +45,14 @@ from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, sta
 
 @contextmanager
 def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
-    """Yield an open file with a lock that a started process inherits; None where another process holds the lock.
+    """Lock a file, and give its descriptor, which started processes inherit; None if another process holds the lock.
 
-    The lock ends with the last process that has it. Without `make` nothing is made: a file that cannot be opened is locked by
-    nobody, and a number above 0 is handed out.
+    The lock ends with the last process that has the descriptor.
+
+    Parameters
+    ----------
+    make : whether to create the file. Otherwise a file that cannot be opened counts as unlocked, and 1 is given instead of a
+        descriptor.
     """
     try:
         import fcntl
@@ -53,7 +60,7 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
         if not make:
             yield 1
             return
-        raise InputError("The desk starts rehearsals on Unix alone. Start `synthrelease rehearse` in a terminal.") from None
+        raise InputError("The desk starts rehearsals only on Unix. Run `synthrelease rehearse` in a terminal.") from None
     how = os.O_RDWR | os.O_CREAT if make else os.O_RDONLY
     try:
         handle = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -74,23 +81,23 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 
 
 Changes = Mapping[str, Sequence[Edit]]
-"""Edits of the "configuration" and of the "acceptance" file."""
+"""The edits of the "configuration" and of the "acceptance" file."""
 Step = Callable[["BothTexts", ReleaseSpec], Changes]
-"""What one control changes, from what both files say before it."""
+"""Function that returns the changes of one control, from the contents of both files before them."""
 MOST_KEPT = 20
-"""BothTexts that are kept to show what an editor changed."""
+"""The largest number of earlier contents that are remembered to show what another program changed."""
 
 
 class Moved(SynthreleaseError):
-    """Raised when a file changed since the page showed it. Carries the difference."""
+    """A file has changed since the page showed it. `difference` holds the changed lines."""
 
     def __init__(self, difference: str):
         self.difference = difference
-        super().__init__("A file was changed since this page was shown. The page below is as the files are now.")
+        super().__init__("A file has changed since this page was shown. The page below shows the files as they are now.")
 
 
 class Refused(SynthreleaseError):
-    """Nothing was saved, since some controls cannot be. Carries the cause of each."""
+    """Nothing was saved, because some controls are invalid. `causes` holds the error of each."""
 
     def __init__(self, causes: Mapping[str, Exception]):
         self.causes = causes
@@ -103,10 +110,10 @@ class BothTexts:
 
     Attributes
     ----------
-    configuration, acceptance : bytes on disk.
-    others : when files that they name were changed: what is extended, and codelists.
-    file : the configuration with what it inherits.
-    acceptance_path : where the acceptance file is.
+    configuration, acceptance : bytes of the two files.
+    others : path and time of the last change of each file that the configuration names: the extended file and codelists.
+    file : the configuration with its inherited tables.
+    acceptance_path : path of the acceptance file.
     """
 
     configuration: bytes
@@ -117,17 +124,18 @@ class BothTexts:
 
     @property
     def acceptance_tables(self) -> dict[str, Any]:
+        """The parsed tables of the acceptance file."""
         return toml_tables(self.acceptance, self.acceptance_path)
 
     @property
     def seen(self) -> str:
-        """Return the state of the files that a page shows, so that a later edit can compare it."""
+        """A digest of the files, by which an edit checks that they are as its page showed them."""
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
 
 class DeskFiles:
-    """The two files that the desk edits: a request makes all its changes or none, and each can be undone."""
+    """The two files that the desk edits. A request makes all of its changes or none, and the last change can be undone."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -137,7 +145,7 @@ class DeskFiles:
         self._loaded: tuple[str, ReleaseSpec] | None = None
 
     def texts(self) -> BothTexts:
-        """Return the current contents of the files. Raises SpecError or OSError where they cannot be read."""
+        """Return the current contents of the files. Raises SpecError or OSError when they cannot be read."""
         content = self.path.read_bytes()
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
@@ -154,18 +162,23 @@ class DeskFiles:
         return texts
 
     def spec(self, texts: BothTexts) -> ReleaseSpec:
-        """Return the specification, loaded once for as long as nothing changes."""
+        """Return the specification of these contents. It is loaded again only if they have changed."""
         loaded = self._loaded
         if loaded is None or loaded[0] != texts.seen:
             self._loaded = loaded = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
         return loaded[1]
 
     def act(self, seen: str, action: Callable[[], object]) -> None:
-        """Run an action that writes both files by itself, if both are as the page showed them; a failure leaves them as before.
+        """Run an action that writes the files itself, and restore the files if it fails.
+
+        Parameters
+        ----------
+        seen : digest of the files that the page showed.
 
         Raises
         ------
-        Moved, SynthreleaseError : and nothing was written.
+        Moved : when the files have changed since the page showed them. Nothing was written.
+        SynthreleaseError : when the action fails. The files are as before.
         """
         with self._lock:
             texts = self._as_seen(seen)
@@ -179,11 +192,18 @@ class DeskFiles:
             self._before = (self.texts().seen, texts)
 
     def edit(self, seen: str, steps: Mapping[str, Step]) -> None:
-        """Change the files by one control after another, if both are as the page showed them: by all controls, or by none.
+        """Write the changes of several controls, one after another. Either all changes are written or none.
+
+        Parameters
+        ----------
+        seen : digest of the files that the page showed.
+        steps : function for the changes of each control.
 
         Raises
         ------
-        Moved, OutputError, Refused : and nothing was written. Refused names the cause for each control that is refused.
+        Moved : when the files have changed since the page showed them.
+        Refused : when a control is invalid. It holds the error of each invalid control.
+        OutputError : when a file cannot be written.
         """
         with self._lock:
             before = texts = self._as_seen(seen)
@@ -200,11 +220,11 @@ class DeskFiles:
             self._before, self._loaded = (seen, before), (seen, spec)
 
     def write(self, texts: BothTexts, changes: Changes) -> None:
-        """Change the files that hold these texts, as a part of an action."""
+        """Write changes to files with these contents, as a part of an action."""
         replace_files(_contents(texts, self._changed(texts, self.spec(texts), changes)[0]))
 
     def replace(self, texts: BothTexts, wanted: BothTexts) -> None:
-        """Write other texts into the files, if they can be loaded and do not accept every table only now."""
+        """Write other contents into the files, after a check that they can be loaded."""
         loaded_changed(self.spec(texts), self.path, wanted.configuration, wanted.acceptance)
         replace_files(_contents(texts, wanted))
 
@@ -222,22 +242,27 @@ class DeskFiles:
         return replace(texts, configuration=configuration, acceptance=acceptance, file=file), spec
 
     def undo(self, seen: str) -> None:
-        """Write the text from before the last edit of this desk, if nothing was changed since."""
+        """Restore the contents from before the last edit of this desk.
+
+        Raises
+        ------
+        Moved, OutputError : when the files have changed since the page showed them, or since the last edit.
+        """
         with self._lock:
             texts = self._as_seen(seen)
             if self._before is None or self._before[0] != seen:
-                raise OutputError("There is nothing to undo: the files were changed elsewhere, or not at all.")
+                raise OutputError("There is nothing to undo. The files were changed by another program, or not at all.")
             old, self._before = self._before[1], None
             replace_files(_contents(texts, old))
 
     def last_change(self, texts: BothTexts) -> str:
-        """Return the lines of the last edit; empty where the files were changed since."""
+        """Return the lines that the last edit changed; empty if the files have changed since."""
         if self._before is None or self._before[0] != texts.seen:
             return ""
         return difference(self._before[1], texts)
 
     def moved(self, seen: str) -> str:
-        """Return the changes in the files since a page showed them; empty where they are unknown."""
+        """Return the lines that have changed since a page showed the files; empty if the earlier contents are unknown."""
         return difference(self._kept[seen], self.texts()) if seen in self._kept else ""
 
     def _as_seen(self, seen: str) -> BothTexts:
@@ -248,19 +273,19 @@ class DeskFiles:
 
 
 def check_own_acceptance(file: ConfigurationFile) -> None:
-    """Raise OutputError where the acceptance file belongs to the extended configuration: another release uses it, too."""
+    """Raise OutputError when the acceptance file belongs to the extended configuration, because another release uses it."""
     if "acceptance" in file.inherited:
         raise OutputError(
-            f"The acceptance file belongs to {file.base}, which this file extends, and to each release that goes by it. "
-            'The screen "Questions and thresholds" has a button that makes a copy for this file alone.'
+            f"The acceptance file belongs to {file.base}, which this file extends, and to all releases that use it. "
+            'A button on the screen "Questions and thresholds" makes a copy for this file alone.'
         )
 
 
 def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
-    """Return the content, and the edits to make in it.
+    """Return the content of the configuration, and the edits to make in it, with regard to inherited tables.
 
-    A setting of a table inherited from the extended file becomes a line that overrides it. What no such line can say, as that
-    a setting goes, needs the table itself: it is copied here.
+    A new value of an inherited setting is written into [override]. If an edit cannot be expressed there, such as the removal of
+    a setting, the inherited table is first copied into the configuration.
     """
     handed_down = {str(edit.path[0]) for edit in edits if len(edit.path) > 1} & (file.inherited - {"card"})
     copied = [name for name in file.tables if name in handed_down and not _can_be_overridden(file, name, edits)]
@@ -274,7 +299,7 @@ def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) ->
 
 
 def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
-    """Return whether lines can say all that is changed in a table."""
+    """Return whether all edits of an inherited table can be expressed in [override]."""
 
     def is_there(path: Path_) -> bool:
         tables: object = file.tables
@@ -288,7 +313,7 @@ def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]
 
 
 def _named(file: ConfigurationFile) -> list[Path]:
-    """Return the files that a page depends on beside the two: the extended configuration, and codelists."""
+    """Return the paths of the extended configuration and of the codelists, on which pages depend, too."""
     columns = file.tables.get("columns", {})
     lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
     beside_ = file.file_of("columns")
@@ -296,9 +321,9 @@ def _named(file: ConfigurationFile) -> list[Path]:
 
 
 def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    """Return the contents to write to get from one state to another, the acceptance file first.
+    """Return, for each file that differs, its present and its wanted content, the acceptance file first.
 
-    A copy of the acceptance file that was made in between stays.
+    If the two states have different acceptance files, no acceptance file is included.
     """
     contents = {present.file.path: (present.configuration, wanted.configuration)}
     if present.acceptance_path == wanted.acceptance_path:
@@ -308,7 +333,10 @@ def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, 
 
 @contextmanager
 def announced(path: Path) -> Iterator[str]:
-    """Give, while a desk is open on a configuration, a message about another desk on it, or about a read-only folder."""
+    """Mark a configuration as open in a desk, and give a message for its pages.
+
+    The message says that another desk is open on the same files, or that the folder is read-only; otherwise it is empty.
+    """
     mark, announcement, is_first = path.with_name(f".{path.name}.desk"), "", False
     with ExitStack() as held:
         try:
@@ -324,13 +352,13 @@ def announced(path: Path) -> Iterator[str]:
 
 
 ANOTHER = (
-    "Another desk is open on the same files. Both can save: the other shows what one saved as a difference before it saves "
-    "anything itself."
+    "Another desk is open on the same files. Both desks can save. Before a desk saves, it shows the changes that the other "
+    "desk has saved."
 )
 
 
 def difference(before: BothTexts, after: BothTexts) -> str:
-    """Return the lines that differ, as `diff -u` shows them."""
+    """Return the lines in which two contents of the files differ, in the format of `diff -u`."""
     pairs = [
         (before.configuration, after.configuration, after.file.path.name),
         (before.acceptance, after.acceptance, after.acceptance_path.name),
@@ -342,17 +370,25 @@ def difference(before: BothTexts, after: BothTexts) -> str:
     return "\n".join(lines)
 
 
-# A rehearsal is a process of its own, which outlives browser and desk. It writes into a folder whose name follows from the
-# specification, so no request names one. While it runs it holds a lock on its log, which every desk on the same files sees.
+# A rehearsal is a process of its own, which continues when the browser or the desk is closed. The name of its folder follows
+# from the specification, so no request can name a folder. While it runs, it holds a lock on its log, which every desk on the
+# same files can see.
 
 MOST_BYTES = 50_000_000
-"""Of the results that a page is made from."""
+"""The largest size in bytes of results that a page shows."""
 LAST_LINES = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """A running rehearsal: its process, the folder it writes into, and its progress; None before it is known."""
+    """A running rehearsal.
+
+    Attributes
+    ----------
+    process : number of the process; 0 if unknown.
+    folder : name of the folder that it writes into; empty if unknown.
+    standing : progress; None before it is known.
+    """
 
     process: int
     folder: str
@@ -365,9 +401,10 @@ class Rehearsed:
 
     Attributes
     ----------
-    document : rehearsal.json.
-    same : whether it was of the files as they are.
-    stands : whether columns, models, criteria and thresholds are still those that were rehearsed.
+    folder : folder of the rehearsal.
+    document : contents of rehearsal.json.
+    same : whether the files are unchanged since the rehearsal.
+    stands : whether columns, models, criteria and thresholds are unchanged since the rehearsal.
     """
 
     folder: Path
@@ -381,8 +418,9 @@ class Rehearsals:
 
     Parameters
     ----------
-    config : the configuration.
-    data, members : the public file that is rehearsed on, and with [members] that of the members; None where none was given.
+    config : path of the configuration.
+    data : path of the public file; None if none was given.
+    members : path of the public file of the second of two linked tables; None if none was given.
     """
 
     def __init__(self, config: Path, data: str | None, members: str | None = None):
@@ -394,11 +432,11 @@ class Rehearsals:
         self._aside: dict[tuple[Path, int], str] = {}
 
     def folder(self, spec: ReleaseSpec) -> Path:
-        """Return the folder of a rehearsal of the files as they are."""
+        """Return the path of the folder for a rehearsal of this specification."""
         return self.config.with_name(f"{self.config.stem}-rehearsal-{spec.digest[:12]}")
 
     def running(self) -> Running | None:
-        """Return the running rehearsal, whoever started it."""
+        """Return the running rehearsal, from whichever desk it was started; None if no rehearsal runs."""
         with self._lock:
             if self._child is not None and self._child.poll() is not None:
                 self._child = None
@@ -408,12 +446,16 @@ class Rehearsals:
             return self._told()
 
     def start(self, spec: ReleaseSpec, minutes: int) -> None:
-        """Start a rehearsal of these files, or resume it.
+        """Start or continue a rehearsal of this specification.
+
+        Parameters
+        ----------
+        minutes : largest duration.
 
         Raises
         ------
-        InputError : without a public file, or while one runs.
-        OutputError : when the folder cannot be written.
+        InputError : when there is no public file, or when a rehearsal of the configuration is running.
+        OutputError : when the log cannot be written.
         """
         if self.data is None:
             raise InputError("A rehearsal needs a public file. Start the desk with --data PUBLIC.")
@@ -424,28 +466,32 @@ class Rehearsals:
             if not free:
                 raise InputError("A rehearsal of this configuration is running already.")
             os.ftruncate(free, 0)
-            self.log.with_suffix(".pid").unlink(missing_ok=True)  # nobody may take an earlier process for this one
-            # the process inherits the lock with the file that it prints to
+            self.log.with_suffix(".pid").unlink(missing_ok=True)  # so that no desk takes an earlier process for this one
+            # the process inherits the lock with its output file
             self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=free, stderr=free, start_new_session=True)
             self.log.with_suffix(".pid").write_text(f"{self._child.pid} {folder.name}\n", encoding="ascii")
 
     def stop(self, *, at_once: bool) -> None:
-        """Stop the rehearsal with its workers; its results so far are kept. It writes no report.
+        """Stop the running rehearsal and its worker processes. Results so far are kept.
+
+        Parameters
+        ----------
+        at_once : whether to kill the processes, so that no report is written.
 
         Raises
         ------
-        InputError : when none runs.
+        InputError : when no rehearsal is running, or when its process is unknown.
         """
         running = self.running()
         if running is None:
             raise InputError("No rehearsal is running.")
         if running.process == os.getpgid(0) or running.process <= 1:
-            raise InputError("The rehearsal's process is not known. Stop it where it was started.")
+            raise InputError("The process of the rehearsal is unknown. Stop the rehearsal where it was started.")
         with suppress(ProcessLookupError):
             os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
 
     def last_lines(self) -> str:
-        """Return the end of the output of the last rehearsal: it is about public data alone."""
+        """Return the last six lines that a rehearsal printed. They are about public data alone."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - 4_000))
@@ -454,7 +500,9 @@ class Rehearsals:
             return ""
 
     def found(self, spec: ReleaseSpec) -> Rehearsed | None:
-        """Return the results for the files as they are; or of the newest rehearsal of earlier ones."""
+        """Return the results of a rehearsal of this specification, otherwise of the newest rehearsal; None if there are
+        none.
+        """
         own_results = self.folder(spec) / "rehearsal.json"
         results = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
         newest_first = sorted([(_changed(path), path) for path in results if path.is_file()], reverse=True)
@@ -467,20 +515,20 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Set aside the results that `found` finds, since no page can show them; False where it finds none."""
+        """Ignore the results that `found` returns from now on, because no page can show them; return whether there were any."""
         rehearsed = self.found(spec)
         if rehearsed is None:
             return False
         path = rehearsed.folder / "rehearsal.json"
         self._aside[path, _changed(path)] = (
-            f"The results in {rehearsed.folder.name} cannot be shown: another version of the program wrote them, or they were "
-            "changed. Rehearse again."
+            f"The results in {rehearsed.folder.name} cannot be shown, because another version of the program wrote them or "
+            "they were changed. Run the rehearsal again."
         )
         return True
 
     @property
     def aside(self) -> list[str]:
-        """Return the message about results that were set aside and still exist."""
+        """The messages about ignored results that still exist."""
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -507,7 +555,7 @@ class Rehearsals:
 
 
 def _changed(path: Path) -> int:
-    """When a file was changed last; 0 of one that is gone."""
+    """Return the time of a file's last change in nanoseconds; 0 if the file does not exist."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -519,8 +567,8 @@ CARD_TEXTS = {
     "contact": "How to reach the publisher",
     "licence": "Licence, such as CC-BY-4.0",
     "licence_url": "Where the licence can be read",
-    "region": "Whom or what place the data are about",
-    "url": "Where the release can be had",
+    "region": "Population or region that the data are about",
+    "url": "Address at which the release is published",
     "version": "Version of this release",
     "justification": "How epsilon, thresholds and bins were chosen",
     "tuning": "What was done with data before the release",
@@ -528,24 +576,24 @@ CARD_TEXTS = {
     "organisation": "Who publishes",
     "source": "Where the original records come from",
     "purpose": "Why the data are released",
-    "funding": "With whose means",
+    "funding": "Who funded the release",
     "ethics": "Review and consent",
     "maintenance": "Updates and errata",
     "feedback": "What readers should tell the publisher",
 }
-"""Texts of [card], with their labels."""
+"""The settings of [card] with one text, and their labels."""
 CARD_LISTS = {
-    "uses": "What the data are meant for, one a line",
-    "unsuitable": "What the data are not fit for, one a line",
-    "registry_authors": "Who answers for the entry in registries, one a line",
+    "uses": "What the data are meant for, one use a line",
+    "unsuitable": "What the data are not fit for, one use a line",
+    "registry_authors": "Authors of the entry in registries, one name a line",
 }
-"""Texts of [card] of which there are several: one a line."""
+"""The settings of [card] with several texts, one a line, and their labels."""
 PROGRAM = "card:program"
 Form = Mapping[str, str]
 
 
 class NoSuchControl(ValueError):
-    """A place that no page has."""
+    """The request names a control that no page has."""
 
     def __init__(self) -> None:
         super().__init__("The page has no such control.")
@@ -553,11 +601,13 @@ class NoSuchControl(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """The state of the files that an edit starts from.
+    """The state of the files before an edit.
 
     Attributes
     ----------
-    public : the public file; None where none was given.
+    texts : contents of both files.
+    spec : the specification of these contents.
+    public : the public file; None if none was given.
     """
 
     texts: BothTexts
@@ -568,9 +618,16 @@ class Shown:
 def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
     """Return the changes that a control of a screen makes to the files.
 
+    Parameters
+    ----------
+    start : state of the files before the changes.
+    name : name of the screen.
+    control : name of the control, such as "bounds:age".
+    form : contents of the control's fields, by their keys.
+
     Raises
     ------
-    ValueError : for a place that no page has, and for what is no number or date.
+    ValueError : when no page has the control, or when an entry is no number or date.
     """
     action, _, which = control.partition(":")
     if (name, control) in FIELDS:
@@ -629,7 +686,7 @@ def _table_at(start: Shown, table: Path_) -> dict[str, Any]:
 
 
 def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
-    """Return other limits between bins, with the changes that follow; all numbers of one field, with any separators."""
+    """Return the changes for new limits between bins, which are the numbers of one field, with any separators."""
     typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
     limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:
@@ -652,7 +709,7 @@ def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
-    """Return the changes of the bins of a column, and of the numbers that stand for them."""
+    """Return the edits of the bins of a column and of their representative values."""
     edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in moved.alternatives.items()]
     if moved.numbers != numbers:
         edits.append(Edit(path=(*table, "numbers"), toml=toml(moved.numbers) if moved.numbers else None))
@@ -686,7 +743,7 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
         try:
             day = datetime.date.fromisoformat(on).isoformat()
         except ValueError:
-            raise ValueError(f"Expected a day such as 2026-11-24, found {on[:40]!r}.") from None
+            raise ValueError(f"Expected a date such as 2026-11-24, found {on[:40]!r}.") from None
         agreed = f"{{ by = {toml(by)}, on = {day} }}"
         if not which:
             paths = [
@@ -706,7 +763,7 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
 
 
 def _place_of(spec: ReleaseSpec, name: str) -> int:
-    """Return where a criterion stands. Its name stays when others are taken out, or moved by an editor."""
+    """Return the index of a criterion by its name. The name is used because an index changes if other criteria are removed."""
     names = [criterion.name for criterion in spec.criteria]
     if name not in names:
         raise NoSuchControl
@@ -714,14 +771,17 @@ def _place_of(spec: ReleaseSpec, name: str) -> int:
 
 
 def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
-    """Return the columns of numbers whose limits have no named source; of members' columns with one table, the first."""
+    """Return the names of the columns of numbers for which nobody is named as the source of the limits.
+
+    Columns of members that share their settings are listed once.
+    """
     unnamed = [column.name for column in spec.schema.columns if column.bounds is not None and not column.bounds_by]
     tables = {table_of(spec, name): name for name in reversed(unnamed) if is_written(file, table_of(spec, name))}
     return list(reversed(tables.values()))
 
 
 def is_written(file: ConfigurationFile, table: Path_) -> bool:
-    """Return whether the configuration has this table of a column: the number of members and levels of areas have none."""
+    """Return whether the configuration has settings for a column. The number of members and larger areas have none."""
     above = file.tables.get("members", {}) if table[0] == "members" else file.tables
     return table[-1] in above.get("columns", {})
 
@@ -739,7 +799,7 @@ def _of_card(control: str, form: Form) -> list[Edit]:
 
 
 def _of_program(start: Shown, form: Form) -> list[Edit]:
-    """Return where readers get the program; two empty fields remove the entry."""
+    """Return the edit of the address and checksum of the program for readers. Two empty fields remove the setting."""
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:
         raise ValueError("Expected the address of the program and its SHA-256, found neither.")
@@ -747,14 +807,14 @@ def _of_program(start: Shown, form: Form) -> list[Edit]:
 
 
 def number(text: str) -> str:
-    """Return a number as it was typed."""
+    """Return the text of a number without surrounding blanks. Raises ValueError if the text is no number."""
     if not NUMBER.fullmatch(text.strip()):
         raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}.")
     return text.strip()
 
 
 def first_rows(order: str) -> str:
-    """Return the order in which the rows of a person are taken: at random, or by columns."""
+    """Return the setting `first_by` as TOML: "random", or a list of the columns that order the rows of a person."""
     return toml(order if order == RANDOM else order.split(", "))
 
 
@@ -766,4 +826,5 @@ FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {
     ("budget", "generation"): (("budget", "generation"), number),
     ("budget", "limit"): (("budget", "limit"), number),
 }
-"""Controls that write one setting: by screen and place the setting, and how it is written."""
+"""For the screen and name of each control that writes one setting, the path of the setting and the function that writes it as
+TOML."""

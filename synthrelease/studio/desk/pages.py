@@ -1,4 +1,4 @@
-"""What a desk was started with, its pages, and what each of its forms does."""
+"""Serve the desk: the guard of requests, the pages, and the actions of forms and buttons."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, own_acceptance, toml
 
 KEPT = ("description", "unit")
-"""The steward's words on a column stay, whatever it is taken for."""
-NO_PUBLIC = "What a column can be is read from the public file. Start the desk with --data PUBLIC."
+"""Settings of a column that are kept when its kind changes, because the steward wrote them."""
+NO_PUBLIC = "The kind of a column is read from the public file. Start the desk with --data PUBLIC."
 
 
 def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
-    """Return what goes with a column that has a table of its own; leave it out, unless this is a `dry_run`."""
+    """Leave out a column that has settings of its own, and return the changes; with `dry_run`, only return the changes."""
     if name not in texts.file.tables["columns"]:
         raise NoSuchControl
     return leave_out(path, [name], dry_run=dry_run, take_over=True)
 
 
 def other_kind(start: Shown, name: str, kind: str) -> Changes:
-    """Return the lines of a column that is taken for another kind."""
+    """Return the changes that release a column as another kind."""
     column, public = start.spec.schema.by_name.get(name), start.public
     if column is None or table_of(start.spec, name)[0] != "columns":
         raise NoSuchControl
@@ -109,7 +109,7 @@ def other_kind(start: Shown, name: str, kind: str) -> Changes:
 
 
 def bring_column_back(start: Shown, source: str, kind: str) -> Changes:
-    """Return the lines of a column of the public file that is released again, or for the first time."""
+    """Return the changes that release a column of the public file that is left out now."""
     chosen, file = _kind(kind), start.texts.file
     if start.public is None:
         raise InputError(NO_PUBLIC)
@@ -125,7 +125,7 @@ def _kind(kind: str) -> Kind:
 
 
 def take_as_key(files: DeskFiles, start: Shown, source: str) -> None:
-    """Make a column of the file the key of its rows; if it is released, leave it out."""
+    """Make a column of the file the key that identifies the person of a row. A released column is left out first."""
     if start.public is None or source not in start.public.columns:
         raise NoSuchControl
     released = [column.name for column in start.spec.schema.columns if source in column.sources]
@@ -143,17 +143,23 @@ WORDS = ("title", "description", "acceptance")
 
 
 def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequence[str]) -> None:
-    """Draft both files anew, as `init --important` does: with the released columns, the limit, and the steward's words.
+    """Draft both files again, as `init --important` does, with the released columns, the limit and the steward's texts.
+
+    Parameters
+    ----------
+    data : path of the public file; None if there is none.
+    important : names of the columns that most questions are about.
 
     Raises
     ------
-    InputError : without a public file, for tables that such a draft would lose, and where no draft can be made.
+    InputError : when there is no public file, when the configuration has a table that the draft would lose, or when no draft
+        can be made.
     """
     spec, tables = start.spec, start.texts.file.tables
     lost = [name for name in ("extends", "members", "geography", "marks", "series", "split", "population") if name in tables]
     if data is None or lost:
         why = f"The configuration has [{lost[0]}]" if lost else "The desk has no public file"
-        raise InputError(f"{why}. Draft anew in a terminal: `synthrelease init NAME --from PUBLIC --important A,B`.")
+        raise InputError(f"{why}. Draft again in a terminal: `synthrelease init NAME --from PUBLIC --important A,B`.")
     sources = dict.fromkeys(source for column in spec.schema.columns for source in column.sources)
     key, limit = spec.unit.key, spec.budget.limit
     with tempfile.TemporaryDirectory() as folder:
@@ -170,7 +176,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
         *paths, made = write_draft(request)
         configuration, acceptance = (path.read_bytes() for path in paths)
     if made.codelists:
-        raise InputError("The draft needs lists of codes in files of their own. Draft anew with `synthrelease init`.")
+        raise InputError("The draft needs lists of codes in files of their own. Draft again with `synthrelease init`.")
     edits = list(_own_words(tables, toml_tables(configuration, files.path)))
     texts = files.texts()
     try:
@@ -178,13 +184,14 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
     except SpecError as error:
         problems = (f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path)
         raise InputError(
-            f"The new draft has other columns or bins. A text of yours does not fit it: {' '.join(problems)} Take it out first."
+            f"The new draft has other columns or bins, and one of your texts does not fit: {' '.join(problems)} Remove it "
+            "first."
         ) from None
     leave(files.spec(files.texts()), "draft", made.n_rows, made.strengths)
 
 
 def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
-    """Yield the edits that put the steward's words into a draft: title, unit, card, questions, and texts about its columns."""
+    """Yield the edits that copy the steward's texts into a draft: title, unit, card, questions and descriptions of columns."""
     words: dict[Path_, object] = {(name,): tables[name] for name in WORDS if name in tables}
     words |= {(name, key): text for name in ("unit", "card") for key, text in tables.get(name, {}).items()}
     words |= {("intended_queries", place): question for place, question in enumerate(tables.get("intended_queries", ()))}
@@ -195,7 +202,7 @@ def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterato
 
 
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
-    """Give the configuration its own acceptance file, with the same content as the inherited one."""
+    """Copy the inherited acceptance file for this configuration alone, and name the copy in the configuration."""
     if "acceptance" not in texts.file.inherited:
         raise NoSuchControl
     path, edit = own_acceptance(texts.file, texts.acceptance_path)
@@ -208,14 +215,15 @@ def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
         raise
 
 
-# Every user of a machine can read command lines, so the token stands on none: the browser is given a file that its owner alone
-# can read, which leads on to the address. Jupyter does the same.
+# Every user of a machine can read command lines, so no command line contains the token. The browser opens a file that only its
+# owner can read, and the file redirects to the address. Jupyter does the same.
 
 LEADS_ON = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>The desk</title></head>
 <body><p><a href="{address}">To the desk</a></p></body></html>
 """
-"""A page that goes on to an address by itself. A new request of the page's own site then carries the cookie."""
+"""A page that redirects to an address. The browser sends the cookie with the new request, because it comes from the same
+site."""
 
 
 def leading_on(address: str) -> str:
@@ -225,13 +233,14 @@ def leading_on(address: str) -> str:
 
 @contextmanager
 def entrance(address: str) -> Iterator[Path]:
-    """While the desk runs, a file that leads to its address: 0600, in a new folder that is 0700.
+    """Give a file that redirects to the address of the desk, and delete it at the end.
 
-    On Windows both inherit what may be done in the user's own folder for temporary files.
+    The file has the permissions 0600, in a new folder with 0700. On Windows, the permissions are those of the user's temporary
+    folder.
 
     Raises
     ------
-    OSError : where no such file can be made.
+    OSError : when the file cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="synthrelease-desk-", ignore_cleanup_errors=True) as folder:
         page = Path(folder) / "open.html"
@@ -241,7 +250,12 @@ def entrance(address: str) -> Iterator[Path]:
 
 
 def open_browser(page: Path, failed: Callable[[], None]) -> None:
-    """Open a file in the browser while the desk answers: some browsers return when they are closed, and not before."""
+    """Open a file in the browser from a second thread, because some browsers return only when they are closed.
+
+    Parameters
+    ----------
+    failed : function that is called if no browser could be opened.
+    """
 
     def opened() -> None:
         try:
@@ -255,32 +269,33 @@ def open_browser(page: Path, failed: Callable[[], None]) -> None:
 
 
 MOST_BYTES = 2**20
-"""The largest body of a request: all fields of 200 columns."""
+"""The largest body of a request in bytes, enough for all fields of 200 columns."""
 MOST_FIELDS = 5_000
 MOST_ADDRESS = 4_096
-"""The longest address, with its question mark."""
+"""The largest number of characters of an address with its query."""
 FORM = "application/x-www-form-urlencoded"
 OWN = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; frame-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 CARD = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-"""The policy of a card, which has styles of its own: it runs no script, sends no form and loads nothing."""
+"""The content security policy of a card. A card may have styles, but runs no script, sends no form and loads nothing."""
 
 
 def new_secret() -> str:
-    """Return 256 bits from the system, as hexadecimal digits."""
+    """Return a secret of 256 random bits from the operating system, as hexadecimal digits."""
     return f"{SYSTEM.pick(2**128):032x}{SYSTEM.pick(2**128):032x}"
 
 
 class Guard:
-    """Passes on requests of the steward's browser; refuses all others before they are read.
+    """An ASGI application that passes on requests of the steward's browser and refuses all others unread.
 
-    The token in the printed address counts once. It becomes a cookie that no script and no other site can use.
+    The token in the printed address is valid once. It is replaced by a cookie that no script and no other site can use.
 
     Parameters
     ----------
-    origin : of the desk, such as "http://127.0.0.1:8765".
+    app : the application behind the guard.
+    origin : origin of the desk, such as "http://127.0.0.1:8765".
     """
 
     def __init__(self, app: ASGIApp, *, origin: str):
@@ -296,7 +311,7 @@ class Guard:
                 await self._app(scope, receive, send)
             return
         headers = _single(scope)
-        answer = PlainTextResponse("A header stands twice.", 400) if headers is None else self._refused(scope, headers)
+        answer = PlainTextResponse("The request has a header twice.", 400) if headers is None else self._refused(scope, headers)
         if answer is not None:
             await answer(scope, receive, _protected(send))
             return
@@ -311,12 +326,12 @@ class Guard:
         await self._app(scope, again, _protected(send))
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """Return the answer to a refused request; None for one that passes."""
+        """Return the response to a refused request; None for an accepted request."""
         method, query = scope["method"], scope.get("query_string", b"")
         if not _same(headers.get("host", ""), self._host):
-            return PlainTextResponse("The desk answers under its printed address alone.", 400)
+            return PlainTextResponse("The desk answers only under its printed address.", 400)
         if method not in ("GET", "POST"):
-            return PlainTextResponse("The desk knows GET and POST.", 405)
+            return PlainTextResponse("The desk accepts only GET and POST.", 405)
         if len(query) + len(scope["path"]) > MOST_ADDRESS:
             return PlainTextResponse("The address is too long.", 414)
         foreign = headers.get("origin", self._origin if method == "GET" else "") != self._origin
@@ -328,7 +343,7 @@ class Guard:
         if not _same(_cookies(headers.get("cookie", "")).get(self._cookie, ""), self._session):
             return PlainTextResponse("Open the address that the command printed. It works once; start the desk again.", 403)
         if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-            return PlainTextResponse("The desk takes forms.", 415)
+            return PlainTextResponse("The desk accepts only forms.", 415)
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit() and len(length) < 10) or int(length) > MOST_BYTES:
             return PlainTextResponse("The request is too large.", 413)
@@ -336,9 +351,9 @@ class Guard:
 
     def _first(self, query: bytes) -> Response:
         if self._used or not _same(query.decode("latin-1"), f"token={self.token}"):
-            return PlainTextResponse("This address was used before, or is wrong. Start the desk again for a new one.", 403)
+            return PlainTextResponse("This address was used before or is wrong. Start the desk again for a new address.", 403)
         self._used = True
-        answer = HTMLResponse(leading_on("/people"))  # after a redirect from a file the browser would keep the cookie back
+        answer = HTMLResponse(leading_on("/people"))  # with an HTTP redirect after a file, the browser would send no cookie
         answer.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -348,7 +363,7 @@ def _same(secret: str, expected: str) -> bool:
 
 
 def _single(scope: Scope) -> dict[str, str] | None:
-    """Return the headers by name; None where one that decides stands twice."""
+    """Return the headers by name; None if a header that the guard checks occurs twice."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
@@ -363,7 +378,7 @@ def _cookies(text: str) -> dict[str, str]:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None where it is too large or broken off."""
+    """Return the whole body of a request; None if it is too large or incomplete."""
     content = b""
     while True:
         message = await receive()
@@ -377,7 +392,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _protected(send: Send) -> Send:
-    """Return a sender that adds to every answer what a browser may do with it."""
+    """Return a sender that adds security headers to every response."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -386,7 +401,7 @@ def _protected(send: Send) -> Send:
                 b"content-security-policy": OWN.encode(),
                 b"cache-control": b"no-store",
                 b"x-content-type-options": b"nosniff",
-                b"referrer-policy": b"same-origin",  # without a referrer a browser hides the Origin of forms, too
+                b"referrer-policy": b"same-origin",  # with no-referrer, browsers would also hide the Origin of forms
                 b"cross-origin-opener-policy": b"same-origin",
                 b"cross-origin-resource-policy": b"same-origin",
             }
@@ -398,30 +413,30 @@ def _protected(send: Send) -> Send:
 
 FOLDER = Path(__file__).parent / "templates"
 LONGEST_REHEARSAL = 1_440
-"""Minutes."""
+"""The largest number of minutes of a rehearsal."""
 READ_ONLY = ("folder",)
 BEFORE_THE_ANSWER = ("people", "folder")
-"""Screens that are open before anybody said how many rows a person can have."""
+"""Screens that can be opened before the steward has stated how many rows a person can have."""
 BY_BUTTON = ("key", "start", "important")
-"""Controls whose fields a button of their own takes, and no Save."""
+"""Controls whose fields are sent by a button of their own rather than by Save."""
 MOST_PAGES = 500
-"""Pages of which is known what their fields showed."""
+"""The largest number of shown pages whose field values are remembered."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """The configuration, files and folders that a desk was started with.
+    """The files and folders with which a desk was started.
 
     Attributes
     ----------
-    files : the two files.
-    public, members, guesses : a public table that was read once, one of its members, and what a draft would make of their
-        columns.
-    rehearsals : of the configuration.
-    folder : a published folder.
-    ledger : of the private dataset.
-    announced : what every page says, as that another desk is open.
-    start : screen 0, where there is no public file; the other screens open when the configuration is there.
+    files : configuration and acceptance file.
+    public, members : the public file, and the public file of the second of two linked tables; None if there is none.
+    guesses : kinds that a draft would choose for the columns of the public files.
+    rehearsals : rehearsals of the configuration.
+    folder : a published folder; None if none was given.
+    ledger : path of the ledger of the private dataset; None if none was given.
+    announced : a message for every page, such as that another desk is open on the files.
+    start : screen 0, for a start without a public file. Other screens open when the configuration exists.
     """
 
     files: DeskFiles
@@ -436,18 +451,18 @@ class Opened:
 
 
 class Entries:
-    """The contents of a screen's fields: unsaved entries, or else the values in the files.
+    """The contents of a screen's fields: unsaved entries, otherwise the values in the files.
 
     Parameters
     ----------
-    typed : by the name of a field, CONTROL/KEY, what stands in it unsaved.
+    typed : unsaved entry of each field, by the field's name CONTROL/KEY.
     """
 
     def __init__(self, typed: dict[str, str]):
         self.typed, self.saved = typed, dict[str, str]()
 
     def __call__(self, name: str, saved: object) -> str:
-        """Return the content of a field, and keep the value in the files."""
+        """Return the content of a field, and remember the value that the files have."""
         self.saved[name] = text = one_kind_of_line_ends(str(saved))
         if self.typed.get(name) == text:
             del self.typed[name]
@@ -455,15 +470,15 @@ class Entries:
 
 
 def one_kind_of_line_ends(text: str) -> str:
-    """Return a text with the line ends of the files: browsers send others."""
+    """Return a text with "\\n" as line end, because browsers send other line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class Desk:
-    """Pages and forms over the opened files.
+    """The pages and actions of a desk.
 
-    All fields of a screen are one form. What was typed stands in them until it is saved or thrown away: after an error, a
-    reload, and a button that does something else.
+    All fields of a screen belong to one form. Unsaved entries stay in their fields until they are saved or discarded, also
+    after an error, a reload or the action of another button.
     """
 
     def __init__(self, opened: Opened):
@@ -484,12 +499,16 @@ class Desk:
         diff: str = "",
         refusals: Mapping[str, Refusal] | None = None,
     ) -> Response:
-        """Return a screen.
+        """Return the page of a screen.
 
         Parameters
         ----------
-        query : of the address.
-        message, diff, refusals : why nothing was saved, what an editor changed, and which controls are refused.
+        name : name of the screen.
+        query : query of the address.
+        status : HTTP status.
+        message : reason why nothing was saved.
+        diff : changes that another program made to the files.
+        refusals : reason for each control that was refused.
         """
         if self.opened.start is not None and not self.files.path.exists():
             return RedirectResponse("/start", 303)
@@ -519,7 +538,7 @@ class Desk:
             around = self._around(texts, spec, missing) | {"last": self.files.last_change(texts), "entry": entries}
             content = self._pages.get_template(f"{name}.html").render(around | context | gathered[name]())
         except (LookupError, TypeError, ValueError, AttributeError, TemplateError):
-            if not rehearsals.put_aside(spec):  # results of another version, or damaged ones, can have any shape
+            if not rehearsals.put_aside(spec):  # results of another version, or damaged results, may have another structure
                 raise
             return self.page(name, query, status, message, diff, refusals)
         saved = self._saved.pop((texts.seen, name), {})
@@ -529,14 +548,14 @@ class Desk:
         return HTMLResponse(content, status)
 
     def start(self, query: Mapping[str, str], status: int = 200, message: str = "") -> Response:
-        """Return screen 0."""
+        """Return the page of screen 0, for a start without a public file."""
         if self.opened.start is None:
             return RedirectResponse("/people", 303)
         shown = self.opened.start.screen(query) | {"screens": SCREENS, "message": message}
         return HTMLResponse(self._pages.get_template("start.html").render(shown), status)
 
     def draft(self, _: Mapping[str, str]) -> Response:
-        """Draft the release from the scout that screen 0 shows."""
+        """Draft the release from the scout that screen 0 shows, and redirect to the first screen."""
         try:
             if self.opened.start is not None:
                 self.opened.start.draft()
@@ -545,7 +564,10 @@ class Desk:
         return RedirectResponse("/people", 303)
 
     def change(self, name: str, form: dict[str, str]) -> Response:
-        """Keep the typed values, then save them or do the button's action; or explain the refusal beside the field."""
+        """Remember the typed values, then save them or perform the button's action, and return the next page.
+
+        If an entry is refused, the page shows the reason beside the field.
+        """
         button, seen = form.pop("place", ""), form.pop("seen", "")
         control, _, value = button.rpartition("=") if "=" in button else (button, "", "")
         try:
@@ -564,7 +586,7 @@ class Desk:
         return RedirectResponse(f"/{name}#{value}" if is_section else f"/{name}", 303)
 
     def _keep(self, name: str, seen: str, form: Mapping[str, str]) -> None:
-        """Keep typed values that differ from those the page showed."""
+        """Remember typed values that differ from the values that the page showed."""
         if not form:
             return
         if (saved := self._saved.get((seen, name))) is None:
@@ -578,7 +600,7 @@ class Desk:
                 self._typed[name][field_name] = plain
 
     def _done(self, name: str, control: str, value: str, seen: str) -> Response | None:
-        """Do the action of a button; return an answer where it needs confirmation first."""
+        """Perform the action of a button. Return a page if the action must be confirmed first, otherwise None."""
         typed, saved = self._typed[name], self._saved.get((seen, name), {})
         done, answer = {control}, None
         if control == "forget":
@@ -602,7 +624,7 @@ class Desk:
         return answer
 
     def _values(self, name: str, control: str, saved: Mapping[str, str]) -> dict[str, str]:
-        """Return the contents of a control's fields, by their keys."""
+        """Return the contents of a control's fields, by the keys of the fields."""
         fields_of = [field_name for field_name in saved if _control_of(field_name) == control]
         return {field_name.rpartition("/")[2]: self._typed[name].get(field_name, saved[field_name]) for field_name in fields_of}
 
@@ -612,14 +634,14 @@ class Desk:
     def _refused(self, name: str, causes: Mapping[str, Exception]) -> Response:
         try:
             spec = self.files.spec(self.files.texts())
-        except (SynthreleaseError, OSError):  # the page says so
+        except (SynthreleaseError, OSError):  # the page reports the error
             return self.page(name, {}, 422)
         return self.page(
             name, {}, 422, refusals={control: refusal(error, name, control, spec) for control, error in causes.items()}
         )
 
     def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
-        """Return the action of a button that does more than change lines of the files; None for one that only changes lines."""
+        """Return the action of a button that does more than edit settings; None for a button that only edits settings."""
         action, _, which = control.partition(":")
         if name == "rehearsal":
             return partial(self._rehearse, control, seen, values)
@@ -627,12 +649,12 @@ class Desk:
             return partial(self._column, action, which, seen, values["value"])
         if (name, control) == ("people", "key"):
             if not values.get("column"):
-                raise ValueError("Expected the column that says whose row it is, found none chosen.")
+                raise ValueError("Expected the column that identifies the person of a row, found none chosen.")
             return partial(self._column, "key", values["column"], seen, "")
         if (name, control) == ("questions", "important"):
             start, columns = self._shown(), [values[key] for key in ("first", "second", "third") if values.get(key)]
             if not columns:
-                raise ValueError("Expected a column that the register is for, found none chosen.")
+                raise ValueError("Expected at least one important column, found none chosen.")
             return lambda: self.files.act(seen, lambda: draft_anew(self.files, start, self.rehearsals.data, columns))
         if (name, control) == ("questions", "own"):
             texts = self.files.texts()
@@ -658,7 +680,7 @@ class Desk:
         elif control == "adopt":
             rehearsed = self.rehearsals.found(spec)
             if rehearsed is None:
-                raise InputError("There is no rehearsal to adopt anything from.")
+                raise InputError("Expected a rehearsal with a plan to adopt, found no rehearsal.")
             self.files.act(seen, lambda: adopt_listed(self.files.path, rehearsed.folder / "shortlist.toml"))
         else:
             raise NoSuchControl
@@ -681,7 +703,7 @@ class Desk:
         return None
 
     def _not_done(self, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the sign-off's list of the other screens: not looked at, not finished, typed and not saved."""
+        """Return the screens to list on the sign-off: those not looked at, unfinished, or with unsaved entries."""
         return {
             "not_looked_at": [screen for screen in missing if screen not in self._looked_at],
             "unfinished": {screen: sentences for screen, sentences in missing.items() if sentences and screen != "signoff"},
@@ -698,7 +720,7 @@ class Desk:
         return "done" if screen in missing and not missing[screen] else "seen"
 
     def _around(self, texts: BothTexts, spec: ReleaseSpec, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the frame around every screen."""
+        """Return the values of the template that every screen shares, such as title, states and messages."""
         answered = spec.unit.answered
         return {
             "screens": SCREENS,
@@ -716,18 +738,18 @@ class Desk:
         }
 
     def seen(self) -> Response:
-        """Return the state of the files for the page shown now, for a page shown before."""
+        """Return the digest of the files as they are now, so that an open page can tell whether they have changed."""
         try:
             return PlainTextResponse(self.files.texts().seen)
         except (SynthreleaseError, OSError):
             return PlainTextResponse("")
 
     def card(self) -> Response:
-        """Return the card of the published folder, under a policy of its own."""
+        """Return the card of the published folder, with a stricter content security policy."""
         return _framed(self.opened.folder, "README.html", "No card was opened.")
 
     def report(self) -> Response:
-        """Return the report of the last rehearsal, under the same policy."""
+        """Return the report of the last rehearsal, with the content security policy of a card."""
         try:
             rehearsed = self.rehearsals.found(self.files.spec(self.files.texts()))
         except (SynthreleaseError, OSError):
@@ -745,7 +767,7 @@ def _framed(folder: Path | None, name: str, missing: str) -> Response:
 
 
 def _statement(ledger: Path | None) -> Account:
-    """Return the contents of a ledger, or why they cannot be read."""
+    """Return the contents of a ledger, or the reason why it cannot be read."""
     if ledger is None:
         return Account()
     try:
@@ -755,7 +777,7 @@ def _statement(ledger: Path | None) -> Account:
 
 
 def _control_of(field_name: str) -> str:
-    """Return the control that a field belongs to: "bounds:age" of "bounds:age/low"."""
+    """Return the control that a field belongs to, such as "bounds:age" for "bounds:age/low"."""
     return field_name.rpartition("/")[0]
 
 
@@ -763,7 +785,7 @@ UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.",
 
 
 def fields(content: bytes) -> dict[str, str] | None:
-    """Return the values of a form or an address by their names; None where it cannot be read, or has one name twice."""
+    """Return the values of a form or a query by name; None if it cannot be read or has a name twice."""
     try:
         pairs = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
@@ -773,10 +795,10 @@ def fields(content: bytes) -> dict[str, str] | None:
 
 
 def application(desk: Desk, origin: str) -> Guard:
-    """Return the whole desk behind its guard."""
+    """Return the web application of a desk, behind its guard."""
 
     def endpoint(answer: Callable[[dict[str, str]], Response]) -> Callable[[Request], Any]:
-        """Answer with the fields of a form, or of an address, apart from the loop of requests."""
+        """Return an endpoint that calls `answer` in a thread with the fields of the form or query."""
 
         async def respond(request: Request) -> Response:
             content = await request.body() if request.method == "POST" else request.scope["query_string"]
@@ -804,5 +826,5 @@ def application(desk: Desk, origin: str) -> Guard:
     ]
     routes.append(Route("/start", endpoint(desk.draft), methods=["POST"]))
     screens = Starlette(routes=routes)
-    screens.router.redirect_slashes = False  # it would decode the address before `fields` does
+    screens.router.redirect_slashes = False  # a redirect would decode the address before `fields` does
     return Guard(screens, origin=origin)

@@ -1,4 +1,4 @@
-"""What each screen shows, from both files and what was opened beside them; why a control was refused; what is unfinished."""
+"""Compute the contents of each screen of the desk, the reasons of refusals, and the list of unfinished points."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ SCREENS = {
 }
 
 
-# Why a control was refused: where the cause stands on the desk, and whether the answer itself is wrong.
+# Refusals: whether the entry itself is wrong, and the screen on which the cause can be corrected.
 
 ON_SCREEN = {
     **{"unit": "people", "columns": "columns", "members": "columns", "criteria": "questions", "groups": "questions"},
     **{"intended_queries": "questions", "budget": "budget", "card": "signoff", "description": "signoff"},
 }
-"""The screen on which a table of the files can be changed."""
+"""The screen on which each table of the two files can be changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +62,9 @@ class Cause:
 
     Attributes
     ----------
-    text : what is expected, and what is there.
-    where, address : where it can be mended, in words and as an address of the desk, which is empty for what an editor changes.
+    text : sentence with the expected and the found value.
+    where : name of the screen on which it can be corrected, or the setting and its file.
+    address : address of the screen; empty if the setting can be changed only in an editor.
     """
 
     text: str
@@ -73,11 +74,12 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """Why a control was refused.
+    """The reasons why a control was refused.
 
     Attributes
     ----------
-    lead : whether the answer itself is wrong, or does not fit to something else.
+    lead : sentence that says whether the entry itself is wrong or conflicts with another setting.
+    causes : the causes.
     """
 
     lead: str
@@ -85,12 +87,19 @@ class Refusal:
 
 
 def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> Refusal:
-    """Return the message about an error of a control: a wrong entry, or a conflict with another setting."""
+    """Return the message about an error of a control, which is a wrong entry or a conflict with another setting.
+
+    Parameters
+    ----------
+    error : the error.
+    screen, control : names of the screen and of the control.
+    spec : the specification before the change.
+    """
     lead = "The entry cannot be saved."
     if isinstance(error, SpecError):
         about = [control.split(":")[1]] if ":" in control else []
         own = any(_place(problem, spec)[: 1 + len(about)] == [screen, *about] for problem in error.problems)
-        lead = "The entry is not possible." if own else "The entry is possible by itself. It does not fit to another part:"
+        lead = "The entry is not possible." if own else "The entry is possible, but it conflicts with another setting:"
     return Refusal(lead=lead, causes=causes_of(error, spec))
 
 
@@ -115,7 +124,7 @@ def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
 
 
 def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
-    """Return the screen of a mistake, and its column or criterion; [""] where the desk has no control for it."""
+    """Return the screen of a mistake, and its column or criterion; [""] if the desk has no control for it."""
     first, second, *_ = [*re.findall(r"[^.\[\]]+", problem.path), "", ""]
     names = [criterion.name for criterion in spec.criteria]
     if first == "criteria":
@@ -128,7 +137,7 @@ def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
 def unfinished(
     spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
 ) -> dict[str, list[str]]:
-    """Return, for each screen before the last, a list of what is not finished on it; empty where it is."""
+    """Return, for each screen except the published folder, sentences on what is unfinished on it; empty if it is finished."""
     unnamed = without_source(spec, file)
     open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
     limit, left = spec.budget.limit, _accounted(account, spec.plan.total) or {}
@@ -147,8 +156,8 @@ def unfinished(
         "rehearsal": {}
         if spec.options.scout is not None
         else {
-            "It was not rehearsed.": rehearsed is None,
-            "Columns, models or criteria were changed since the rehearsal.": rehearsed is not None and not rehearsed.stands,
+            "The draft was not rehearsed.": rehearsed is None,
+            "Columns, models or criteria have changed since the rehearsal.": rehearsed is not None and not rehearsed.stands,
             "The rehearsal is not complete.": rehearsed is not None and not rehearsed.document.get("complete"),
         },
         "signoff": {"The data card has gaps.": spec.unstated, "Two names are missing.": len(spec.card.signed_by) < 2},
@@ -156,13 +165,16 @@ def unfinished(
     return {screen: [sentence for sentence, is_open in sentences.items() if is_open] for screen, sentences in missing.items()}
 
 
-# One line for each column, with what the public file has in its bins, and the columns that are not released.
+# The screen of columns: a line for each column with its public counts, and the columns that are not released.
 
 FREQUENT = 3
 
 
 def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, text: str) -> dict[str, Any]:
-    """Return one line for each column whose name or description holds the text; the columns of members once."""
+    """Return the screen of columns, with a line for each column whose name or description contains the text.
+
+    Columns of members that share their settings have one line.
+    """
     low, lines = text.lower(), {}
     for column in spec.schema.columns:
         table = table_of(spec, column.name)
@@ -218,27 +230,27 @@ def _line(
 
 
 def _gaps(column: Column, public: PublicBins | None) -> list[str]:
-    """Return the treatment of public rows without a value, and of rows beyond the bounds or categories."""
+    """Return sentences on public rows without a value, and on rows beyond the bounds or categories."""
     if public is None:
         return []
     rows = public.total + public.gaps + public.others
-    treatment = f"a bin of their own, {column.missing_label!r}" if column.missing == "bin" else "excluded"
-    sentences = [f"{public.gaps / rows:.1%} of the public rows have no value: {treatment}."] if public.gaps else []
+    treatment = f"are in the bin {column.missing_label!r}" if column.missing == "bin" else "are excluded"
+    sentences = [f"{public.gaps / rows:.1%} of the public rows have no value and {treatment}."] if public.gaps else []
     beyond = "beyond the limits" if column.bounds is not None else "in no category"
-    return sentences + ([f"{public.others / rows:.1%} are {beyond}: excluded."] if public.others else [])
+    return sentences + ([f"{public.others / rows:.1%} are {beyond} and are excluded."] if public.others else [])
 
 
 def _off(grouping: GroupingError) -> str:
-    """Return the error that the representative values cause in the column, in words."""
+    """Return a clause with the error that the representative values cause in the column."""
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
         f"a value is {off:.10g} from the representative value of its bin on average (standard deviation of the column: "
-        f"{grouping.spread:.3g}); the mean of all moves by {moved:+.10g}"
+        f"{grouping.spread:.3g}), and the mean of the column changes by {moved:+.10g}"
     )
 
 
 def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
-    """Return the columns of the public file that no released column is read from, and why a draft leaves them out."""
+    """Return the columns of the public file that are not released, with the reason why a draft leaves them out."""
     read = {source for column in spec.schema.columns for source in column.sources}
     because = {column_left.source: column_left.because for column_left in guesses.left_out}
     names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
@@ -252,14 +264,14 @@ def _kind(column: Column) -> str:
 
 
 def _frequent(texts: Mapping[str | None, int]) -> str:
-    """Return the most frequent public values, with their shares."""
+    """Return a text with the three most frequent public values and their shares."""
     total = sum(texts.values())
     ordered = sorted(texts.items(), key=lambda item: -item[1])[:FREQUENT]
     return ", ".join(f"{'(empty)' if not text else text[:40]} ({times / total:.0%})" for text, times in ordered)
 
 
 def _stand_ins(column: Column) -> str:
-    """Return the numbers that stand for the first bins of a column of numbers."""
+    """Return a text with the representative values of the first four bins; empty for columns without numbers."""
     binning = next(iter(column.alternatives.values()))
     representatives = [
         (label, representative)
@@ -270,11 +282,11 @@ def _stand_ins(column: Column) -> str:
     return texts + (", …" if len(representatives) > 4 else "") if column.bounds is not None else ""
 
 
-# A published folder: what `verify` says of it, and its card.
+# The screen of a published folder: the report of `verify`, and the card.
 
 
 def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return what `verify` says of a published folder, once the button was pressed."""
+    """Return the screen of a published folder, with the report of `verify` after its button was pressed."""
     from synthrelease.bundle.verify import verify_bundle
 
     context: dict[str, Any] = {"folder": folder and folder.name, "report": None, "wrong": ""}
@@ -286,12 +298,13 @@ def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, An
     return context
 
 
-# Whom the guarantee protects, and how many rows a person has.
+# The screen of persons: whom the guarantee protects, and how many rows a person has.
 
 
 def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> dict[str, Any]:
-    """Return whom the guarantee protects, in the words of the plan. Members have a key of their own, and then [unit] has
-    none.
+    """Return the screen of persons: the guarantee in words, and the columns that may identify persons.
+
+    Linked tables have their key in [members] and no key in [unit].
     """
     unit, linked = spec.unit, spec.schema.linked
     words = guarantee_in_words(unit, spec.plan.total)
@@ -312,14 +325,14 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
     }
 
 
-# The questions that the release is meant to answer, and every criterion with its threshold and its three marks.
+# The screen of questions: the intended questions, and every criterion with its threshold and its three marks.
 
 KINDS = ("halves", "fit", "alone")
-"""The marks, by the names that the style sheet has for them."""
+"""The names of the three marks in the style sheet."""
 
 
 def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
-    """Return the questions that the release is meant to answer, and every criterion with its threshold and its three marks."""
+    """Return the screen of questions: the intended questions, and every criterion with its threshold and its three marks."""
     look = None if rehearsed is None else rehearsed.document["look"]
     looks = {criterion["name"]: criterion for criterion in (look["criteria"] if look else ())}
     facts = spec.setting.facts(spec.space[0].transformation)
@@ -350,7 +363,7 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the picture of the marks, and the marks in words."""
+    """Return the picture of a criterion's marks, their values, and whether independent columns meet the threshold."""
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
     alone = look["yardstick"]["independent"]
@@ -370,7 +383,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _examples(spec: ReleaseSpec) -> list[str]:
-    """Return example questions about these columns."""
+    """Return up to three example questions about the columns of the release."""
     numeric = [column for column in spec.schema.columns if column.bounds is not None and column.dates is None]
     names = [column for column in spec.schema.columns if column.bounds is None]
     examples = []
@@ -384,14 +397,14 @@ def _examples(spec: ReleaseSpec) -> list[str]:
     return examples
 
 
-# What the screen of the rehearsal shows, from the documents that a rehearsal leaves.
+# The screen of the rehearsal, from the documents that a rehearsal writes.
 
 AGAIN = 5
-"""Seconds after which a page is loaded again while a rehearsal runs."""
+"""The interval in seconds at which the page is loaded again while a rehearsal runs."""
 
 
 def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
-    """Return the progress, the results, and the proposals that can be adopted."""
+    """Return the screen of the rehearsal: its progress, its results, and a proposal that can be adopted."""
     running, rehearsed = rehearsals.running(), rehearsals.found(spec)
     context: dict[str, Any] = {
         "running": running,
@@ -417,7 +430,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
 
 
 def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
-    """Return the cheaper plan that a rehearsal of these files confirmed; None where there is none."""
+    """Return the cheaper plan that a rehearsal of these files confirmed; None if there is none."""
     shortlist = None if rehearsed is None else rehearsed.folder / "shortlist.toml"
     try:
         plan = cheaper_plan(spec, shortlist) if shortlist is not None and shortlist.is_file() else None
@@ -429,12 +442,12 @@ def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | 
 
 
 def progress_words(running: Running) -> str:
-    """Return how far a rehearsal is."""
+    """Return sentences on the progress of a rehearsal."""
     progress = running.standing
     if progress is None or not progress.phase:
-        return "It reads the public file."
+        return "The rehearsal is reading the public file."
     counted = f": {progress.done} of {progress.total}" if progress.total else ""
-    return f"Now: {progress.phase}{counted}. {progress.attempts} attempts are kept so far."
+    return f"Current phase: {progress.phase}{counted}. The rehearsal has made {progress.attempts} attempts so far."
 
 
 def _share(running: Running | None) -> int | None:
@@ -442,13 +455,17 @@ def _share(running: Running | None) -> int | None:
     return None if progress is None or not progress.total else round(100 * progress.done / progress.total)
 
 
-# What two people sign: the claim, what is missing, the digest that can be published before, and the command.
+# The sign-off: the claim, open points, the digest that can be published before the release, and the command.
 
 
 def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
-    """Return what two people sign: the claim, what is missing, the digest that can be published beforehand, and the command.
+    """Return the screen of the sign-off: the claim, open points, the digest of the commitment, and the release command.
 
-    The commands work in the folder in which the desk was started: `path` and `ledger` are as they were typed there.
+    The commands are written for the folder in which the desk was started.
+
+    Parameters
+    ----------
+    path, ledger : paths of the configuration and of the ledger, as they were typed in that folder.
     """
     still_open, unstated = list[Cause](), spec.unstated
     for check in (spec.check_unit_answered, spec.check_can_fail, spec.check_limit):
@@ -489,21 +506,24 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
 
 def _untried(spec: ReleaseSpec) -> list[str]:
-    """Return the changes since the two files were tried, in the words of a page: the desk has no options to name."""
+    """Return sentences on changes of the two files since they were drafted or rehearsed; empty if there are none."""
     try:
         state = standing(spec)
     except SpecError as error:
         return [
-            f"{Path(problem.file).name}: expected {problem.expected}. Run a rehearsal, which writes it anew."
+            f"{Path(problem.file).name}: expected {problem.expected}. Run a rehearsal, which writes the file again."
             for problem in error.problems
         ]
     if not isinstance(state, Changed):
         return []
-    return [f"The two files were changed since {state.by}: {state.parts}. Run a rehearsal of the files as they are now."]
+    return [f"The two files have changed since {state.by}: {state.parts}. Run a rehearsal of the files as they are now."]
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
-    """Return the option that names the shortlist of a rehearsal of these files, and why `release` would refuse it."""
+    """Return the option with the shortlist of a rehearsal of these files, and the reason why `release` would refuse it.
+
+    Each of the two texts may be empty.
+    """
     path = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
     if path is None or not path.is_file():
         return "", ""
@@ -515,12 +535,18 @@ def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str
 
 
 PASSING = (2, 3, 5, 10)
-"""Of how many rounds one is accepted, where the chance of finding no table is told."""
+"""The screen states the probability of accepting no table if one round in 2, 3, 5 or 10 is accepted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """The contents of a ledger, or why they cannot be read; neither where no ledger was given."""
+    """The contents of a ledger.
+
+    Attributes
+    ----------
+    statement : the contents; None if no ledger was given or it cannot be read.
+    why : reason why the ledger cannot be read; otherwise empty.
+    """
 
     statement: Statement | None = None
     why: str = ""
@@ -529,9 +555,7 @@ class Account:
 def budget_screen(
     spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the plan as bars beside the ledger's remaining budget, the noise in persons, and the probability that no table
-    is accepted.
-    """
+    """Return the screen of the budget: the parts of the cost, the ledger, the noise in rows, and the chance of no table."""
     total, law = spec.plan.total, spec.selection_rule.law
     parts = list(_parts(total, 0))
     costs = [_cost(charge, total) for charge, _ in parts]
@@ -567,20 +591,20 @@ def budget_screen(
 
 
 def _epsilon(epsilon: Fraction) -> str:
-    """Return an epsilon as a page shows it, rounded up to four places: never understated."""
+    """Return an epsilon rounded up to four decimal places, so that a page never understates it."""
     return decimal_text(Fraction(math.ceil(epsilon * 10_000), 10_000))
 
 
 def _cost(charge: Charge, total: Charge) -> float:
-    """Return the epsilon of a charge by itself, at the delta of the release."""
+    """Return the epsilon of a single charge at the delta of the release."""
     return float(charge.epsilon if charge.renyi is None else epsilon_at(charge, total.delta))
 
 
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
-    """Return the noise in the bins of a column, beside the number of public rows in them."""
+    """Return the noise in the bins of a column, with the number of public rows in them."""
     linked = spec.schema.linked
     of_one_member = linked is not None and linked.place_of(column.name) is not None
-    held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file has those of all members together
+    held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file counts all members together
     context: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
     if held is None:
         return context
@@ -588,14 +612,14 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
-    """Return the ledger as a bar: spent, this release, left."""
+    """Return the values of the ledger for the screen: spent, cost of this release, and what is left; None without a ledger."""
     if account.statement is None:
         return {"why": account.why} if account.why else None
     statement = account.statement
     limit, spent = statement.epsilon_limit, statement.epsilon
     context = {"why": "", "dataset": statement.dataset, "limit": decimal_text(limit), "spent": decimal_text(spent)}
     if statement.horizon is not None or statement.split is not None:
-        return context | {"left": None}  # what a release then costs depends on its year or piece
+        return context | {"left": None}  # the cost of a release then depends on its year or piece
     charged = statement.with_charge(started="", what="", epsilon=total.epsilon, delta=total.delta)
     epsilon_left = limit - charged.epsilon
     return context | {
@@ -607,13 +631,16 @@ def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
 
 
 def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict[str, str]:
-    """Return the lengths of a bar: the spent budget, the cost of this release, and the position of the limit."""
+    """Return three lengths of a bar in pixels: the spent budget, the cost of this release, and the position of the limit."""
     scale = 500 / float(max(limit, spent + cost) or 1)
     return {key: f"{float(part) * scale:.1f}" for key, part in (("spent", spent), ("cost", cost), ("limit", limit))}
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the budget at which a count of a question or bin is so accurate; None where not every fit measures it."""
+    """Return the budget of one fit that makes a chosen count as accurate as the steward asks.
+
+    The result is None if the generator chooses its tables, so that the accuracy of a count is unknown.
+    """
     off = accuracies(spec)
     if not off:
         return None
@@ -628,7 +655,7 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
         return context | {"wrong": f"Expected a count of the list and a whole number of rows, such as 50, found {rows[:40]!r}."}
     needed = cheapest_for(spec, name, float(rows))
     if needed is None:
-        return context | {"wrong": "No budget makes it so accurate."}
+        return context | {"wrong": "No budget makes the count so accurate."}
     cost = needed.plan.total.epsilon
     beyond = spec.budget.limit is not None and cost > spec.budget.limit
     epsilon = decimal_text(cost)
@@ -636,5 +663,5 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    """Return all parts of a charge, each before its own parts, with its depth."""
+    """Return all parts of a charge with their depth in the tree, each part before its own parts."""
     return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

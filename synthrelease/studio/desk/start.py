@@ -1,7 +1,7 @@
-"""Screen 0, "We have no public file": from a codebook to the command of a scout, and from a scout's folder to a draft.
+"""Compute screen 0, "We have no public file": the command of a scout from a codebook, and a draft from a scout's folder.
 
-It opens the codebook and the scout's folder, which are public, and no private file. Fields are part of the address, so that
-nothing is kept. The names of the private file and of the ledger are only printed in the command.
+The screen opens only the codebook and the folder of the scout, which are public. Its fields are part of the address, so nothing
+is stored. The names of the private file and of the ledger are only printed in the command.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIELDS = {
     "data": "PRIVATE.csv",
     "ledger": "DATASET.ledger",
 }
-"""What is asked, and what stands in a field at first."""
+"""The fields of the screen with their initial values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,8 @@ class Start:
 
     Attributes
     ----------
-    config : the configuration that a draft makes.
-    codebook : what a publisher says of the columns.
+    config : path of the configuration that the draft will write.
+    codebook : path of the codebook, which describes the columns of the private file.
     """
 
     config: Path
@@ -53,15 +53,15 @@ class Start:
 
     @classmethod
     def of(cls, config: Path, codebook: Path) -> Start:
-        """Return screen 0 for a configuration that is to be drafted.
+        """Return the inputs of screen 0, and create the folder of the configuration.
 
         Raises
         ------
-        InputError : for a codebook that cannot be read, and a place that no draft is written to.
+        InputError : when the codebook cannot be read, or when `config` is not of the form configs/NAME.toml.
         """
         if (config.parent.name, config.suffix) != ("configs", ".toml"):
             raise InputError(
-                f"{config}: expected configs/NAME.toml, where a draft from a scout is written, found another place."
+                f"{config}: expected a path of the form configs/NAME.toml for the draft from a scout, found another path."
             )
         read_codebook(codebook)
         config.parent.mkdir(parents=True, exist_ok=True)
@@ -74,11 +74,11 @@ class Start:
 
     @property
     def out(self) -> Path:
-        """Return where the command writes the scout, and where this screen looks for it."""
+        """The path of the scout's folder."""
         return self.into / f"{self.config.stem}-scout"
 
     def screen(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the contents of the screen for these fields."""
+        """Return the values of the screen's template for these fields. Errors of the inputs are part of the result."""
         fields = {name: query.get(name, first)[:200] for name, first in FIELDS.items()}
         shown: dict[str, Any] = dict.fromkeys(("problem", "command", "words", "columns", "refused", "bins"), "")
         shown |= {"fields": fields, "config": self.config, "codebook": self.codebook, "drafted": self.config.exists()}
@@ -111,7 +111,7 @@ class Start:
         return shown
 
     def draft(self) -> None:
-        """Draft both files from the scout. Raises InputError and OutputError as `init --scout`."""
+        """Write the draft of both files from the scout's folder. Raises InputError and OutputError as `init --scout` does."""
         write_scouted_draft(self.config.stem, self.out, self.into)
 
 
@@ -128,7 +128,7 @@ def _asked(scouting: Scouting, rows: int) -> dict[str, Any]:
 
 
 def kind_in_words(column: ScoutedColumn) -> str:
-    """Return the codebook's description of a column's values."""
+    """Return a phrase for the values of a column by the codebook, such as "whole numbers from 0 to 99"."""
     if column.kind == "listed":
         return f"{len(column.codes)} codes"
     if column.kind == "texts":
@@ -148,7 +148,7 @@ def _found(document: ScoutDocument) -> dict[str, Any]:
 
 
 def _bins_in_words(drafted: ScoutedBins) -> list[str]:
-    """Return the bins as a draft writes them."""
+    """Return the labels of a column's bins, as a draft writes them."""
     column = drafted.column
     if column.kind == "number":
         return labels_of(drafted)

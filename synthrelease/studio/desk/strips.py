@@ -1,4 +1,4 @@
-"""What the public file has in each column, and its pictures, made once for each column as it stands."""
+"""Count the public values of each column and draw their pictures (SVG) for the desk: bars and histograms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from synthrelease.studio.drafting.public_file import PublicBins, PublicFile, pub
 
 @lru_cache(maxsize=1)
 def pictures() -> Any:
-    """Return the macros of strips.html: `strip`, `histogram` and `marks`."""
+    """Return the template strips.html, whose macros `strip`, `histogram` and `marks` draw the pictures."""
     environment = templates(Path(__file__).parent / "templates", __file__)
     environment.filters["short"] = lambda value, digits=6: f"{value:.{digits}g}"
     return environment.get_template("strips.html").module
@@ -31,11 +31,12 @@ MOST_KEPT = 1_000
 
 
 class Strips:
-    """Of one public file, or of one with a second one of members.
+    """Counts and pictures of the public values of columns, computed once for each state of a column.
 
     Parameters
     ----------
-    public, members : None where there is none.
+    public : the public file; None if there is none.
+    members : the public file of the second of two linked tables; None if there is none.
     """
 
     def __init__(self, public: PublicFile | None, members: PublicFile | None = None):
@@ -43,12 +44,12 @@ class Strips:
         self._kept: OrderedDict[tuple[object, ...], tuple[PublicBins | None, dict[str, Markup]]] = OrderedDict()
 
     def of(self, column: Column, policy: InputTable, linked: Linked | None) -> tuple[PublicBins | None, Mapping[str, Markup]]:
-        """Return the rows in the bins, None where unknown; and a picture for each alternative, empty where there is none.
+        """Return the public rows in the bins of a column (None if unknown), and a picture for each alternative (may be empty).
 
         Parameters
         ----------
         policy : [input] of the configuration.
-        linked : its members, of whom a column may be, or count them.
+        linked : [members] of the configuration, because a column may belong to members or count them; None if there are none.
         """
         bins = tuple((name, binning.labels, binning.numbers) for name, binning in column.alternatives.items())
         values = (column.sources, column.bounds, column.edges, bins, tuple(column.values.items()), column.missing_values)
@@ -62,12 +63,15 @@ class Strips:
         return self._kept[key]
 
     def texts(self, column: Column, linked: Linked | None) -> Mapping[str | None, int]:
-        """Return how often each text of the column occurs."""
+        """Return how often each text of a column occurs in the public file; empty if the column is in no public file."""
         file = self._file(column, linked)
         return {} if file is None else file.columns[column.source]
 
     def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
-        """Return the file that has the column: the public one first, but the members' file for a column of members."""
+        """Return the public file that has the column; None if there is none.
+
+        For a column of members, the file of members is searched first.
+        """
         of_members = linked is not None and linked.place_of(column.name) is not None
         if linked is not None and column.name == linked.size:
             return self._numbers_of_members(linked)
@@ -75,7 +79,9 @@ class Strips:
         return next((file for file in files if file is not None and column.source in file.columns), None)
 
     def _numbers_of_members(self, linked: Linked) -> PublicFile | None:
-        """Return how many members roots have, in the place of their key."""
+        """Return a file in which the column of the key is replaced by the number of members of each root, such as a
+        household.
+        """
         file = self.members or self.public
         if self.public is None or file is None or not all(linked.key in table.columns for table in (self.public, file)):
             return None
@@ -87,7 +93,7 @@ class Strips:
 
 
 def _by_key(file: PublicFile, name: str) -> Counter[str]:
-    """Return how many rows each key has, in its normal form."""
+    """Return the number of rows with each key, in the normalised form of the key."""
     times = Counter[str]()
     for text, rows in file.columns[name].items():
         times[key_text(text or "", file.input.decimal)] += rows

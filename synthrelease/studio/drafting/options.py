@@ -566,8 +566,8 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
     column, (of_persons, of_all) = max(enumerate(shares), key=lambda item: float(np.abs(item[1][0] - item[1][1]).max()))
     bin_, name = int(np.abs(of_persons - of_all).argmax()), table.layout.columns[column]
     return name, (
-        f"The difference is largest for {binnings[column].labels[bin_]!r} of {name}: {of_persons[bin_]:.0%} "
-        f"of the released rows of persons, and {of_all[bin_]:.0%} of all rows of the public file."
+        f"The released rows of persons differ most from all rows of the public file in the share of "
+        f"{binnings[column].labels[bin_]!r} of {name}: {of_persons[bin_]:.0%} instead of {of_all[bin_]:.0%}."
     )
 
 

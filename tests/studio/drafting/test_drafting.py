@@ -296,7 +296,7 @@ def test_a_survey_of_another_kind_is_drafted_too(tmp_path: Path) -> None:
 def test_names_that_are_no_file_names_everywhere_are_refused(name: str, folder: Path) -> None:
     with pytest.raises(InputError, match="expected a name of letters") as raised:
         draft(name, folder / "public.csv")
-    assert ("Windows takes for a device" in str(raised.value)) == (name in ("con", "LPT1"))
+    assert ("is a device name in Windows" in str(raised.value)) == (name in ("con", "LPT1"))
 
 
 def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:

@@ -212,10 +212,10 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     found = draft("visits", tmp_path / "visits.csv", unit="patient", promise=Promise.of("2", pure=False))
     text = " ".join(found.configuration.replace("\n#", " ").split())
     assert 'key = "patient" first_by = "random"' in text
-    assert f"{rows - 2000} rows of persons who have more" in text
+    assert f"{rows - 2000} rows of persons with further rows" in text
     assert "draft with --key" in text  # the way to release them all the same
-    assert "Left out: 'visit', because the rows of persons that are released lean too much in it." in text
-    leans = re.search(r"leans most: (\d+)% of the rows that stand for persons, (\d+)% of all rows", text)
+    assert "Left out: 'visit', because the released rows of persons differ too much from all rows in it." in text
+    leans = re.search(r"differ most .*: (\d+)% instead of (\d+)%", text)
     assert leans is not None
     first, every = (
         int(leans[1]),
@@ -244,5 +244,5 @@ def test_a_register_in_which_the_ill_come_often_is_drafted_and_says_how_it_leans
             lines.append(f"{7 * person + 100_000},{unit},{days}")
     (tmp_path / "stays.csv").write_text("patient,unit,days\n" + "\n".join(lines) + "\n")
     found = draft("stays", tmp_path / "stays.csv", unit="patient")
-    assert "leans most" in found.criteria.kept
+    assert "differ most from all rows" in found.criteria.kept
     assert "all rows of the persons of the other half" in found.criteria.kept

@@ -146,7 +146,7 @@ def test_a_draft_says_what_its_numbers_are(tmp_path: Path) -> None:
     assert all(map(math.isfinite, ends))  # a mean that rests on an open bin is not estimable
     text = (tmp_path / "configs" / "x.toml").read_text(encoding="utf-8")
     comment = " ".join(text.replace("#", "").split())
-    assert "learn none from the private file" in comment
+    assert "Learn none of them from the private file" in comment
     assert tomllib.loads(text)["columns"]["fee"]["numbers"]
 
 
@@ -174,7 +174,7 @@ def test_a_line_of_own_values_is_kept_unless_its_limit_is_far_wider(
     assert [each for each in found if isinstance(each, str)] == (
         ["own: a table with independent columns would pass"] if kept is None else []
     )
-    assert all("by their own values" in each.remark for each in left if kept == "binned")
+    assert all("with own values" in each.remark for each in left if kept == "binned")
 
 
 def test_a_line_on_bins_is_drafted_where_own_values_have_no_near_limit(tmp_path: Path) -> None:

@@ -254,7 +254,9 @@ def test_rows_of_persons_that_are_worse_than_independent_columns_are_no_draft(tm
     states = {f"state{k}": np.where(random.random(len(ill)) < np.where(ill, 0.8, 0.2), "yes", "no") for k in range(4)}
     table = pd.DataFrame({"person": np.repeat(np.arange(1_500), times), **states})
     table.to_csv(tmp_path / "panel.csv", index=False)
-    with pytest.raises(InputError, match=r"say less about all rows than independent columns do\. .* leans .*`--unit person:3`"):
+    with pytest.raises(
+        InputError, match=r"represent all rows worse than independent columns do\. .* differ most .*`--unit person:3`"
+    ):
         write_draft("panel", tmp_path / "panel.csv", tmp_path, unit="person")
 
 

@@ -244,7 +244,9 @@ def test_a_file_of_plain_letters_and_whole_numbers_is_written_as_another_one_is(
 def test_a_line_break_in_a_name_is_called_that(tmp_path: Path) -> None:
     path = tmp_path / "public.csv"
     path.write_text('a,"b\nc",d\n1,2,3\n')
-    with pytest.raises(InputError, match=r"a quote in the header that its line does not close\. Write the names without line"):
+    with pytest.raises(
+        InputError, match=r"a quotation mark in the header that is not closed in the same line\. Write the names without line"
+    ):
         read_public_file(path)
     path.write_text('a,5" b,"c ""d"""\n1,2,3\n')  # a quote inside a name, and quotes in pairs, close
     assert list(read_public_file(path).columns) == ["a", '5" b', 'c "d"']
@@ -253,7 +255,7 @@ def test_a_line_break_in_a_name_is_called_that(tmp_path: Path) -> None:
 def test_two_rows_are_too_few_for_criteria(tmp_path: Path) -> None:
     path = tmp_path / "public.csv"
     path.write_text("a,b\n1,2\n2,1\n")
-    with pytest.raises(InputError, match=r"no criterion could be drafted from 2 rows\. Take a public file with more rows"):
+    with pytest.raises(InputError, match=r"no criterion could be drafted from 2 rows\. Use a public file with more rows"):
         write_draft("tiny", path, tmp_path)
 
 

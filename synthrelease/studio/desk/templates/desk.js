@@ -1,7 +1,7 @@
-// Two conveniences; without them the fields and the addresses do the same.
+// The script makes the desk more convenient. Without it, the fields and addresses have the same functions.
 "use strict";
 
-// Limits between bins can be dragged in the picture, or moved with the arrow keys. What is written is the field beneath.
+// Limits between bins can be dragged in the picture or moved with the arrow keys. Both change the text of the field below.
 const SVG = "http://www.w3.org/2000/svg", WIDTH = 420, HEIGHT = 56, ROOM = 34;
 
 function drawn(name, attributes, above) {
