@@ -176,7 +176,7 @@ def test_what_is_typed_is_there_after_a_reload(chromium: Browser, births: Path) 
         chromium.type(field, "Births so far")
         chromium.open(columns)
         assert chromium.value(field) == "Births so far"
-        chromium.click("//button[.='Throw it away']")
+        chromium.click("//button[.='Discard the entries']")
         chromium.wait_for(f"//input[@name='description:parity/value'][@value='{before}']")
 
 

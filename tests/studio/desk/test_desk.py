@@ -145,7 +145,7 @@ def test_the_sheet_has_the_digest_of_the_commitment_and_every_gap_of_the_card(op
     page = html.unescape(opened.browser.get("/signoff").text)
     assert commitment(spec).digest in page
     assert set(spec.unstated) >= {"card.contact", "card.licence"}
-    gaps, stated = page.split("The texts that it has")
+    gaps, stated = page.split("The texts of the data card")
     for each in spec.unstated:
         assert f"<code>{each}</code>" in gaps or f'name="{each.replace("card.", "card:")}/value"' in gaps, each
     assert 'name="card:organisation/value"' in stated
@@ -243,7 +243,7 @@ def test_a_file_that_cannot_be_read_any_more_is_told_without_a_traceback(opened:
     opened.config.write_text("title = [", encoding="utf-8")
     answer = opened.browser.get("/columns")
     assert answer.status_code == 409
-    assert "Correct them in an editor" in answer.text
+    assert "Correct the files in an editor" in answer.text
 
 
 def test_a_screen_of_60_columns_takes_less_than_200_ms(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_what_is_typed_is_there_after_an_error_a_reload_and_another_button(opene
         assert sent(opened, "columns", place, form).status_code == 422
     assert all(holds(opened, "columns", text) for text in ("twelve", "Births so far"))
     assert "not saved" in opened.browser.get("/people").text  # the state of the screen Columns
-    assert "Typed and not saved" in opened.browser.get("/signoff").text
+    assert "This screen has unsaved entries" in opened.browser.get("/signoff").text
     opened.config.write_bytes(before[0] + b"\n# by an editor\n")
     assert sent(opened, "columns", "save=", form | {"bounds:mother_age/low": "12"}).status_code == 409
     assert all(holds(opened, "columns", text) for text in ("12", "Births so far"))
@@ -363,11 +363,11 @@ def test_each_screen_says_whether_it_was_seen_or_is_done_and_the_sign_off_lists_
 
     page = opened.browser.get("/signoff").text
     assert [state(screen, page) for screen in SCREENS] == [*["not seen"] * 5, "seen", ""]
-    assert page.count("Not looked at since the desk was started") == 5
+    assert page.count("This screen was not opened since the desk was started") == 5
     for screen in SCREENS:
         opened.browser.get(f"/{screen}")
     page = html.unescape(opened.browser.get("/signoff").text)
-    assert "Not looked at" not in page
+    assert "This screen was not opened" not in page
     assert (state("people", page), state("questions", page)) == ("done", "seen")
     assert "Nobody has agreed to the thresholds of" in page
     today = typed(opened, "questions")["agreed/on"]

@@ -265,7 +265,7 @@ def test_columns_of_members_stand_once_and_are_edited_in_their_table(tmp_path: P
     assert "--members PRIVATE_MEMBERS" in opened.browser.get("/signoff").text
     people = html.unescape(opened.browser.get("/people").text)
     assert "a record is a root with all its members" in people
-    assert "Take it as the key" not in people
+    assert "Use the column as key" not in people
 
 
 def test_the_number_of_members_and_their_columns_are_counted_in_their_own_file(tmp_path: Path) -> None:

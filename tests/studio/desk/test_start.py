@@ -136,8 +136,8 @@ def test_the_folder_of_the_scout_becomes_the_draft_that_the_other_screens_edit(t
     assert "nothing can be rehearsed" in opened.browser.get("/rehearsal").text
     last = html.unescape(opened.browser.get("/signoff").text)
     assert "--unrehearsed" in last
-    assert "It was not rehearsed" not in last
-    assert "The configuration is there" in opened.shown()
+    assert "The draft was not rehearsed" not in last
+    assert "The configuration exists" in opened.shown()
     assert opened.draft().status_code == 422  # a draft overwrites nothing
 
 

@@ -222,7 +222,7 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
         int(leans[2]),
     )  # of a person with k visits the first is drawn with probability 1/k: 46% for 33%
     assert 7 <= first - every <= 20
-    assert f"Rows without points are left out: {blank} of the {rows:,} rows" in text
+    assert f"Rows without points are excluded: {blank} of the {rows:,} rows" in text
 
 
 def test_a_mistyped_key_with_a_number_is_quoted_and_what_may_be_a_password_is_not() -> None:
