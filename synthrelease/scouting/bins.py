@@ -17,13 +17,11 @@ import numpy as np
 from synthrelease.scouting.columns import EMPTY, FULL, ScoutedColumn
 
 MASS, TAIL, ALONE = Fraction(1, 8), 0.02, 0.03
-"""Shares of the rows: the usual share of a bin of numbers, the smallest share of a tail, and the share from which the number 0
-has a bin of its own."""
+"""Shares of the rows: usual share of a bin of numbers, least share of a tail, least share of a 0 with a bin of its own."""
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE = 5, 3, 12, 0.01
-"""A bin needs a count of 5 standard deviations of the noise, a code 3. Up to 12 codes each have a bin of their own; of more
-codes, those with more than 1% of the rows."""
+"""Least counts of a bin and of a code in noise deviations; number of codes that all have bins; least share of other codes."""
 
 
 @dataclass(frozen=True, kw_only=True)

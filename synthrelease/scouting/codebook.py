@@ -45,8 +45,7 @@ _HEADERS = {
     "max": ("max", "high", "maximum"),
 }
 _DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"'](utf-8|iso-8859-1|windows-1252|us-ascii)[\"']", re.IGNORECASE)
-"""XML declarations with an accepted encoding. In each of them a byte of ASCII stands only for itself, so no markup is
-hidden."""
+"""XML declarations with an accepted encoding, in which a byte of ASCII stands only for itself, so that no markup is hidden."""
 _RANGE = ("min", "max")
 _KINDS = ("number", "integer", "code", "text")
 MISSING_WORDS = re.compile(

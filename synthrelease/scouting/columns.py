@@ -267,13 +267,10 @@ def scouted_columns(
     ]
     if out_of_order:
         raise InputError(
-            f"expected a smallest number below the largest number, found another order for {listing(out_of_order)}. Nothing "
-            "was read."
+            f"expected a minimum below the maximum, found another order for {listing(out_of_order)}. Nothing was read."
         )
     if broken:
-        raise InputError(
-            f"expected whole numbers as bounds of integers, found other bounds for {listing(broken)}. Nothing was read."
-        )
+        raise InputError(f"expected whole numbers as bounds of integers, found others for {listing(broken)}. Nothing was read.")
     if len(asked) < 2:
         raise InputError(f"expected at least two columns, found only {listing(names)}. Nothing was read.")
     return asked

@@ -79,14 +79,10 @@ def verify_scout(folder: Path) -> Report:
         document = _read(files.get(NAME, b""))
         checks.append(Check(name=NAME, found=f"{len(document.columns)} columns, {document.rows:,} rows"))
         checks.append(Check(name="cap", found=_cap_words(document), problems=tuple(_cap_problems(document))))
-        checks.append(
-            Check(name="tables", found="the cells follow from the codebook", problems=tuple(_table_problems(document)))
-        )
+        checks.append(Check(name="tables", found="cells that follow the codebook", problems=tuple(_table_problems(document))))
         again = files_of(document)
         wrong = tuple(
-            f"{name}: expected the file that follows from {NAME}, found another"
-            for name in again
-            if files.get(name) != again[name]
+            f"{name}: expected the contents of {NAME}, found others" for name in again if files.get(name) != again[name]
         )
         wrong += tuple(f"{name}: expected no further file, found this one" for name in files if name not in (*again, CHECKSUMS))
         checks.append(Check(name="documents", found=f"{len(again)} files agree with {NAME}", problems=wrong))

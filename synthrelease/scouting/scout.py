@@ -48,8 +48,7 @@ from synthrelease.spec.requests import ScoutRequest
 
 Table = TypeVar("Table", bound=SpecTable)
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
-"""`SHARE` is the part of the rho allowed by the cap that pays for the tables by default. `OF_DEPENDENCE` is the part of the
-scout's cost that pays for the measure of dependence."""
+"""Default part of the cap's rho that pays for the tables, and part of the scout's cost that pays for the dependence."""
 KEPT_FOR_TESTS = Fraction(3, 25)
 """The part of the cap's epsilon that is reserved by default for tests and criteria of the release."""
 MOST_NOISE = 0.03
@@ -104,10 +103,7 @@ class Scouting:
         order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
         unit = _meant(UnitTable, {"key": key, "first_by": order} if key else {})
         if not unit.answered or (request.first_by and key is None):
-            raise InputError(
-                "--first-by: expected columns or the word random if --unit names a key, and no --first-by otherwise. Nothing "
-                "was read."
-            )
+            raise InputError("--first-by: expected columns or random with --unit KEY, and none otherwise. Nothing was read.")
         problem = ""
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
@@ -223,10 +219,9 @@ def check_noise(scouting: Scouting) -> None:
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
         raise BudgetError(
-            f"Refused: {queries(scouting.columns)} noisy tables that cost {cost} together have noise with a standard deviation "
-            f"of {deviation:.0f} rows. Such noise needs at least {needed_rows(deviation):,} rows; --rows states "
-            f"{scouting.rows:,}. Nothing was read and nothing was spent. Leave columns out, or draft from published statistics "
-            "or another public file."
+            f"Refused: {queries(scouting.columns)} noisy tables that cost {cost} have noise with a standard deviation of "
+            f"{deviation:.0f} rows, which needs at least {needed_rows(deviation):,} rows; --rows states {scouting.rows:,}. "
+            "Nothing was read and nothing was spent. Leave columns out, or draft from published statistics or a public file."
         )
 
 

@@ -145,8 +145,7 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
         return matching[0]
     if matching:
         raise InputError(
-            f"expected one table {asked!r}, found tables of this name in several schemas: "
-            f"{listing('.'.join(t) for t in matching)}."
+            f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in matching)}."
         )
     same = (name for name in listed if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
     guess = next(same, None) or closest(asked, listed)

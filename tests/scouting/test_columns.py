@@ -119,7 +119,7 @@ def test_a_codebook_has_to_say_what_a_column_holds() -> None:
 def test_bounds_out_of_order_are_refused(bounds: tuple[Fraction, Fraction]) -> None:
     low, high = bounds
     entries = {"age": CodebookEntry(number=True, whole=True, low=low, high=high), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="below the largest number, found another order for 'age'"):
+    with pytest.raises(InputError, match="below the maximum, found another order for 'age'"):
         scouted_columns(entries)
 
 
@@ -132,5 +132,5 @@ def test_one_column_is_refused_before_the_charge() -> None:
 def test_bounds_of_integers_are_whole() -> None:
     """A draft with others cannot be read, after the scout was paid for."""
     entries = {"age": CodebookEntry(number=True, whole=True, high=Fraction(181, 2)), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="whole numbers as bounds of integers, found other bounds for 'age'"):
+    with pytest.raises(InputError, match="whole numbers as bounds of integers, found others for 'age'"):
         scouted_columns(entries)

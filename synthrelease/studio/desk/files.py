@@ -826,5 +826,4 @@ FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {
     ("budget", "generation"): (("budget", "generation"), number),
     ("budget", "limit"): (("budget", "limit"), number),
 }
-"""For the screen and name of each control that writes one setting, the path of the setting and the function that writes it as
-TOML."""
+"""For each control that writes one setting, by screen and name: the path of the setting and the function that writes it."""

@@ -184,8 +184,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
     except SpecError as error:
         problems = (f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path)
         raise InputError(
-            f"The new draft has other columns or bins, and one of your texts does not fit: {' '.join(problems)} Remove it "
-            "first."
+            f"The new draft has other columns or bins. One of your texts does not fit: {' '.join(problems)} Remove it first."
         ) from None
     leave(files.spec(files.texts()), "draft", made.n_rows, made.strengths)
 
@@ -222,8 +221,7 @@ LEADS_ON = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>The desk</title></head>
 <body><p><a href="{address}">To the desk</a></p></body></html>
 """
-"""A page that redirects to an address. The browser sends the cookie with the new request, because it comes from the same
-site."""
+"""A page that redirects. The browser sends the cookie with the new request, because it comes from the same site."""
 
 
 def leading_on(address: str) -> str:

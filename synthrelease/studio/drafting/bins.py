@@ -238,8 +238,7 @@ Range = tuple[float, float]
 _TENTH = 10
 """Representative values are rounded to a power of ten that is at most a tenth of the standard deviation within the bin."""
 _NOTHING = 1000
-"""Clipping, or the grid, may change values by at most a thousandth of the column's standard deviation on average. The mean of a
-tenth of the rows then changes by at most a hundredth of it."""
+"""Clipping, or the grid, may change values by at most this fraction of the column's standard deviation, on average."""
 _TAILS = (0.001, 0.0003, 0.0001)
 """The shares of the rows, at each end, that the range of a mean may clip."""
 _EXTREME, _FAR_NUMBERS = 0.001, 0.01

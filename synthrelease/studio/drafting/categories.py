@@ -27,8 +27,7 @@ MAX_WELL_FILLED, WELL_FILLED = 100, 100
 COMMON = 0.0025
 """If there are too many categories, those with at least this share of the rows are frequent."""
 MOST_TOGETHER = 0.2
-"""If more than this share of the rows would be in the bin "all others", structured codes are grouped by their first
-characters."""
+"""If more rows than this share would be in "all others", structured codes are grouped by their first characters."""
 MAX_BEGINNINGS = 100
 _LONGEST = 200
 """The largest number of characters of a code in a codelist."""

@@ -551,16 +551,14 @@ _SHARED = 0.05
 _SPREAD = 5
 """The number of standard deviations by which the number of different values must differ from that of a random quantity."""
 _WINDOWS = 20
-"""The range of a column is divided into so many parts with about equal numbers of values. A quantity has about constant density
-within a part."""
+"""The number of parts of the range with equally many values, in each of which a quantity has about constant density."""
 _ROWS_OF_ONE = {"wide": 20, "narrow": 3}
 """The largest mean number of rows per value of a key with six digits or more, and with fewer digits. Codes have more."""
 _HEAVY = 10
 """A value of a key with more than this multiple of the rows of any other value may stand for a missing key."""
 _TOP = 0.05
 _OF_TOP = 0.35
-"""The largest share of rows that the most frequent 5% of the values of a key have. In codes and amounts, few values have most
-rows."""
+"""The largest share of rows that the most frequent 5% of the values of a key have. Codes and amounts have a larger share."""
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:

@@ -141,8 +141,7 @@ def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
 
 _POINTS_OF_JUMPS = ((0.1, -2.0), (0.25, -1.5), (0.4, -0.5), (0.55, 0.0), (0.8, 0.7), (math.inf, 1.2))
 _POINTS_OF_NEIGHBOURS = ((0.15, -3.0), (0.3, -2.0), (0.5, 0.0), (0.65, 0.5), (0.8, 1.0), (math.inf, 2.0))
-"""Points for codes by the difference between neighbouring numbers: each pair is an upper limit of the difference and its
-points."""
+"""Points for codes by the difference between neighbouring numbers, as pairs of an upper limit and its points."""
 
 
 def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
@@ -192,8 +191,7 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> Itera
 
 
 Evidence = tuple[object, float, str]
-"""A piece of evidence: whether it applies, its points (above 0 for codes, below 0 for a quantity), and the reason as a
-clause."""
+"""A piece of evidence: whether it applies, its points (above 0 for codes, below 0 for a quantity), and its reason."""
 
 
 def _named_a_quantity(answers: Answers) -> bool:
@@ -266,8 +264,7 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
 
 MAX_CODES = 20_000
 LEAST_NAMED = 0.2
-"""If there are too many codes for a bin each, the frequent codes must have at least this share of the rows together. Otherwise
-nearly all rows would be in the bin "all others"."""
+"""If there are too many codes for a bin each, the frequent codes must have at least this share of the rows together."""
 _FEW_VALUES = 20
 """Up to this number of different texts, the spelling of numbers and dates is not checked."""
 _DECORATED = re.compile(
@@ -286,8 +283,7 @@ _DESIGN = {
     "cluster": ("clusters", 10, "its codes identify places or interviewers, and [design] names it"),
     "stratum": ("strata", 6, "no estimate from the release uses strata, and [design] names it"),
 }
-"""For the cluster and the stratum of a sample: the setting of [design], the number of groups up to which a column is taken for
-something else (there are six social strata), and a remark on the column."""
+"""For each part of a sample's design: its setting, the largest number of groups that is not the part, and a remark."""
 
 
 def draft_column(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
@@ -384,7 +380,7 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
     if answers.below_zero and drafted.bins:
         codes = ", ".join(answers.below_zero)
         question = (
-            f"{codes} counts as missing, because no other number is negative. If it is a number, delete it from missing_values"
+            f"{codes} counts as missing, as no other number is negative. If it is a number, delete it from missing_values"
         )
         drafted = drafted.asking(question)
     if not kind.doubt:
@@ -573,8 +569,7 @@ FORMATS = (
 
 _FORMATS = {form: DateFormat(form) for form in FORMATS}
 _FILLERS = frozenset(WORDS["missing"]["days"])
-"""Dates that programs and clerks write in place of a missing date. Years such as 9999, which no date of a register has, are
-recognised as well."""
+"""Dates that programs and clerks write in place of a missing date, in addition to dates in years such as 9999."""
 _OFTEN, _APART = 5, 3653
 """A filler is more than 5 times as frequent as any other date, or more than 3,653 days (ten years) from all other dates."""
 _LOOKS_DATED = re.compile(r"\d{1,4}([-./ ])(\d{1,2}|[A-Za-z]{3})\1\d{2,4}.*|\d{8}|[A-Za-z]{3} \d.*", re.DOTALL)

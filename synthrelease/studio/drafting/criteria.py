@@ -44,9 +44,7 @@ MOST_GROUPS = 6
 MOST_OFF = 0.1
 """The largest accepted error of a bin of a single column in a draft, as a share of the rows."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
-"""The least share of the associations that a good draft preserves: of all pairs, or of the strongest pairs if only these can be
-estimated. If rows of persons are compared with all rows, the draft must only be as good as independent columns, because a
-difference between these rows is no error of a fit."""
+"""The least share of associations that a good draft preserves: of all pairs, or of the strongest if the rest is unknown."""
 ATTEMPTS = 6
 """The number of noisy fits that must meet a threshold."""
 _ROOM = 1.25
@@ -54,13 +52,11 @@ _ROOM = 1.25
 MOST_OF_FIGURE = 0.25
 """The largest ratio of a threshold to the statistic of which it limits the error. Above it, the criterion promises little."""
 MOST_OF_INDEPENDENT = 0.5
-"""For a criterion about one column, the largest ratio of a threshold to the criterion value of independent columns. Above it,
-the criterion would say almost nothing about the associations of the column."""
+"""The largest ratio of a threshold to the value of independent columns, in a criterion about the associations of one column."""
 _MUCH_WIDER = 3
 """A criterion with own values is preferred unless its threshold is more than 3 times that of the criterion with bins."""
 _LITTLE_WIDER = 2
-"""If the threshold for cells is at most twice the threshold for single columns, the criterion of cells replaces that of
-columns."""
+"""A criterion of cells replaces the criterion of single columns if its threshold is at most twice as large."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 

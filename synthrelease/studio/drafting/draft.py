@@ -97,8 +97,7 @@ SEED = 2014
 """The seed of all fits, so that a draft of the same file is the same each time."""
 
 MEANS = Fraction(1, 5)
-"""The largest epsilon for all means that are measured directly. A release of less than epsilon 2 spends a tenth of its
-total."""
+"""The largest epsilon for all directly measured means. A release of less than epsilon 2 spends a tenth of its total."""
 FIGURES = Fraction(2, 5)
 """The epsilon reserved for the criteria before their cost is known; at most a fifth of the total."""
 
@@ -586,10 +585,7 @@ def ground_that_tells(ground: Ground) -> Ground:
             n_gone += 1
             if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
                 raise rows_tell_too_little(ground, "")
-            because = (
-                f"the released rows of persons differ too much from all rows in it. {ground.lean} (--unit KEY:3 releases more "
-                "rows)"
-            )
+            because = f"the released rows of persons differ too much from all rows in it. {ground.lean} (--unit KEY:3 has more)"
             source = next(column.source for column in subject.columns if column.name == leaning)
             subject = subject.without({leaning: LeftOut(source=source, because=because)})
         ground = ground_of(subject)

@@ -100,9 +100,8 @@ def why_not(rehearsal: Rehearsal) -> str:
         return "the proposed plan was not confirmed by new attempts. Run the same command again to continue"
     if not proposal.confirmed:
         return (
-            f"in new attempts the proposed plan accepts no table in {percent(proposal.judgement.nothing)} of releases, more "
-            f"than the {percent(proposal.wanted)} of --nothing. Run the same command with a smaller --nothing to find another "
-            "plan"
+            f"in new attempts the proposed plan accepts no table in {percent(proposal.judgement.nothing)} of releases, above "
+            f"the {percent(proposal.wanted)} of --nothing. Run the command with a smaller --nothing to find another plan"
         )
     return ""
 
@@ -452,7 +451,7 @@ class _References:
             names = {name for name, table in tables if source in (table.get("source", name), table.get("minus"))}
             if names and names <= self.gone:
                 self.undecided.append(
-                    f"unit.first_by orders by {source!r}, which no column would use. Change unit.first_by first"
+                    f"unit.first_by orders by {source!r}, which no column would use. Change the setting first"
                 )
         for top in (*OPTIONS, "intended_queries"):
             for path in _places(self.tables.get(top), (top,), self.gone):
@@ -735,9 +734,7 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
     old = path.read_bytes()
     file = read_configuration(path, old)
     if "columns" in file.inherited:
-        raise InputError(
-            f"{path}: expected [columns] in this file, found [columns] in {file.base}. Use `numbers` on that file."
-        )
+        raise InputError(f"{path}: expected [columns] in this file, found it in {file.base}. Use `numbers` on that file.")
     stale = list(_stale_numbers(file.tables))
     current = changed(path, old, stale)
     spec = load_changed(path, current)

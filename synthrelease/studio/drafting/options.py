@@ -465,16 +465,14 @@ class UnitAnswer:
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
             sentences.append(
-                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row, so the draft releases the "
-                "first "
-                'rows of each person by it. To draw random rows instead, set first_by = "random".'
+                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row, so the draft "
+                'releases the first rows of each person by it. For random rows, set first_by = "random".'
             )
         elif columns:
             sentences.append(
                 "The draft releases random rows of each person. Columns in which the rows of a person differ: "
-                f"{', '.join(columns[:_MENTIONED])}{rest}. To release the first events instead, name the column with the order "
-                "of "
-                'events: first_by = ["COLUMN"].'
+                f"{', '.join(columns[:_MENTIONED])}{rest}. To release the first events instead, name the column with their "
+                'order: first_by = ["COLUMN"].'
             )
         return " ".join(sentences)
 
@@ -566,7 +564,7 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
     column, (of_persons, of_all) = max(enumerate(shares), key=lambda item: float(np.abs(item[1][0] - item[1][1]).max()))
     bin_, name = int(np.abs(of_persons - of_all).argmax()), table.layout.columns[column]
     return name, (
-        f"The released rows of persons differ most from all rows of the public file in the share of "
+        "The released rows of persons differ most from all rows of the public file in the share of "
         f"{binnings[column].labels[bin_]!r} of {name}: {of_persons[bin_]:.0%} instead of {of_all[bin_]:.0%}."
     )
 

@@ -178,9 +178,7 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
             for code, times in Counter(texts.codes.tolist()).items():  # a batch may list the same text twice
                 columns[name][texts.texts[code]] += times
             if len(columns[name]) > MAX_TEXTS:
-                raise InputError(
-                    f"column {name!r}: expected at most {MAX_TEXTS:,} different texts, found more. Leave the column out."
-                )
+                raise InputError(f"column {name!r}: expected at most {MAX_TEXTS:,} different texts, found more. Leave it out.")
         rows += len(batch[names[0]].codes)
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
@@ -597,13 +595,11 @@ def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable)
 # information.
 
 _ALMOST, _ALMOST_BESIDE = 0.98, 0.9
-"""The smallest share of rows that agree in two almost identical columns: of all rows, and of rows outside the most frequent
-pair."""
+"""The least share of rows in which almost identical columns agree: of all rows, and outside the most frequent pair."""
 _FEWEST = 5
 """The smallest number of values of two almost identical columns. With fewer values, different columns often agree."""
 _SHORT, _TIMES = 6, 2
-"""The largest number of characters of a code of letters, and the least ratio of the mean lengths of its labels and of the
-codes."""
+"""The most characters of a code of letters, and the least ratio of the mean length of its labels to that of the codes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,8 +41,7 @@ TEST = Fraction(1, 5)
 ONE_BY_ONE = 3
 """Up to this many columns that are left out for the same reason are listed one by one; more are listed in one sentence."""
 MOST_SUGGESTED = 5
-"""The largest number of rules that are suggested in comments only, because a model could not hold them beside the other
-rules."""
+"""The largest number of rules suggested in comments only, because a model could not hold them with the other rules."""
 _REMARK = 150
 """The largest number of characters of a remark behind a header."""
 

@@ -425,8 +425,6 @@ def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edi
     names = (file.path.name, f"{file.path.stem}-acceptance.toml")
     path = next((path for path in map(acceptance.with_name, names) if not path.exists()), None)
     if path is None:
-        raise OutputError(
-            f"{acceptance.parent}: expected a free name for a copy of the acceptance file, found {' and '.join(names)}."
-        )
+        raise OutputError(f"{acceptance.parent}: expected a free name for a copy of the criteria, found {' and '.join(names)}.")
     relative = Path(os.path.relpath(path, file.path.parent)).as_posix()
     return path, Edit(path=("acceptance",), toml=toml(relative))
