@@ -501,10 +501,9 @@ def _on_disk(path: Path) -> Content:
     """Return a file of rows, without the byte order mark of an editor on Windows. Raises InputError where there is none."""
     problem = "no such file"
     try:
-        file = OnDisk.of(path)
         with path.open("rb") as opened:
             marked = opened.read(len(BOM_UTF8)) == BOM_UTF8
-        return path.read_bytes().removeprefix(BOM_UTF8) if marked else file
+            return opened.read() if marked else OnDisk.written(path, opened, sha256="")  # which nobody asks for
     except FileNotFoundError:
         pass
     except OSError as error:

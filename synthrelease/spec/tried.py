@@ -18,7 +18,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
 
 from synthrelease.errors import SpecError
 from synthrelease.generators.associations import Strengths
@@ -65,7 +67,7 @@ class Tried:
     path: Path
     by: str
     digests: dict[str, str]
-    rows: int | None = None
+    rows: Annotated[int, Field(gt=0)] | None = None
     acceptance: str = ""
     strengths: Strengths = Strengths()
     trial: str = ""
@@ -268,19 +270,8 @@ def _read(path: Path) -> Tried:
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:
-            rows, strengths = content.get("rows"), content.get("strengths", {"shares": {}, "pairs": {}})
-            return Tried(
-                path=path,
-                by=str(content["by"]),
-                digests={str(name): str(digest) for name, digest in content["digests"].items()},
-                rows=rows if type(rows) is int and rows > 0 else None,
-                acceptance=str(content.get("acceptance", "")),
-                trial=str(content.get("trial", "")),
-                strengths=Strengths(
-                    shares={str(name): [float(share) for share in shares] for name, shares in strengths["shares"].items()},
-                    pairs={str(pair): float(strength) for pair, strength in strengths["pairs"].items()},
-                ),
-            )
+            attempt: Tried = TypeAdapter(Tried).validate_python(content | {"path": path})
+            return attempt
         problem = f"format {content['format']!r}, which this version does not read"
     except OSError as error:
         problem = f"a file that cannot be read ({error.strerror})"
