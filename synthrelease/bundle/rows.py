@@ -28,8 +28,7 @@ from synthrelease.generators.measured_noise import LAWS
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.generators.projections import published_projection
 from synthrelease.privacy.noise import SystemEntropy
-from synthrelease.published import load
-from synthrelease.published.folder import document_of
+from synthrelease.published.folder import described
 from synthrelease.published.table import ReleasedTable, RowsBatch, TableShape, table_of
 from synthrelease.published.verify.alone import rebuild
 
@@ -127,7 +126,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     """
     if not 1 <= n <= MOST_ROWS:
         raise InputError(f"expected from 1 to {MOST_ROWS:,} rows, found {n:,}.")
-    published, document = load(release), document_of(Path(release) / "release.json")
+    document, published = described(release)
     if published.linked is not None:
         raise InputError(f"{published.folder}: expected a release of one table, found linked ones, of which `rows` draws none.")
     asked = parse_condition(condition, published)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -357,6 +357,18 @@ def load(folder: str | Path) -> PublishedRelease:
     >>> synthrelease.load("release")
     PublishedRelease('Coins', 400 rows, 2 columns, epsilon = 17.3805912)
     """
+    document, release = described(folder)
+    codes, weights = _rows(release.folder, document)
+    return replace(release, codes=codes, weights=weights)
+
+
+def described(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
+    """Read a released folder without its rows: release.json, and the release with its noisy tables and no row.
+
+    Raises
+    ------
+    InputError : as for `load`.
+    """
     folder = checked_path(folder)
     if not folder.is_dir():
         problem = "no such folder" if not folder.exists() else "a file"
@@ -364,30 +376,13 @@ def load(folder: str | Path) -> PublishedRelease:
     path = folder / "release.json"
     document = document_of(path)
     columns = tuple(part.published() for part in document.columns)
-    codes, weights = _rows(folder, document)
-    return release_of(
-        document, codes, folder=folder, measurements=_measurements(folder / NAME, document, columns), weights=weights
-    )
+    return document, release_of(document, folder=folder, measurements=_measurements(folder / NAME, document, columns))
 
 
 def release_of(
-    document: ReleaseDocument,
-    codes: np.ndarray | None = None,
-    *,
-    folder: Path = Path("."),
-    measurements: Measurements | None = None,
-    weights: np.ndarray | None = None,
+    document: ReleaseDocument, *, folder: Path = Path("."), measurements: Measurements | None = None
 ) -> PublishedRelease:
-    """Return the release that a document describes.
-
-    Parameters
-    ----------
-    codes : (n_rows, n_columns) bins of its rows; without them for what release.json tells alone.
-
-    Raises
-    ------
-    BudgetError : for charges that cannot be.
-    """
+    """Return the release that a document describes, without its rows. Raises BudgetError for charges that cannot be."""
     return PublishedRelease(
         folder=folder,
         title=document.title,
@@ -405,8 +400,8 @@ def release_of(
         measurements=measurements,
         measured=NAME in document.files and math.isfinite(document.selection.measured_times),
         intended=tuple(document.intended_queries),
-        codes=np.zeros((0, len(document.columns)), dtype=np.int64) if codes is None else codes,
-        weights=weights,
+        codes=np.zeros((0, len(document.columns)), dtype=np.int64),
+        weights=None,
         divided_rows=document.divided_rows,
         figures_about=document.figures_about,
         estimates=document.estimates,
