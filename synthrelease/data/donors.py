@@ -283,15 +283,3 @@ def _forbidden(
     """Return (n,) whether the rules exclude the recipient's row once it has the donor's values in `columns`."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])
-
-
-def combined(estimates: Sequence[float], variances: Sequence[float]) -> tuple[float, float]:
-    """Combine the estimates of M copies: their mean, and the variance v + (1 + 1/M) b (Rubin 1987).
-
-    v is the mean of the variances within the copies, and b is the variance of the estimates between the copies. For copies of a
-    released table this variance is too small: v leaves out the error of the synthesis, and the donors are treated as if no
-    other rows existed.
-    """
-    copies = len(estimates)
-    within, between = float(np.mean(variances)), float(np.var(estimates, ddof=1))
-    return float(np.mean(estimates)), within + (1 + 1 / copies) * between

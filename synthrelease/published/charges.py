@@ -199,11 +199,8 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """Yield the single mechanisms below this node (the node itself when it has no parts)."""
-        if not self.parts:
-            yield self
-        for part in self.parts:
-            yield from part.leaves()
+        """Return the single mechanisms below this node (the node itself when it has no parts)."""
+        return (node for node in self.nodes() if not node.parts)
 
 
 # A criterion in release.json: its threshold, its released figure, and how far that can be from the exact one.

@@ -30,7 +30,7 @@ from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.ledger import check_unsplit, load_ledger
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.noise import secret_bytes
-from synthrelease.privacy.plan import Guarantee, RowsLeftOut, check_delta
+from synthrelease.privacy.plan import Guarantee, check_delta
 from synthrelease.privacy.subsets import Split, SplitRule
 from synthrelease.releasing.attempt import (
     Attempt,
@@ -189,18 +189,6 @@ class Release:
     measured: NoisyMarginals | None = None
     models: NoisyModels | None = None
     n: int | None = None
-
-    @property
-    def rows_left_out(self) -> RowsLeftOut | None:
-        """The rows left out, as the published document has them."""
-        return RowsLeftOut.told(
-            way=self.spec.rows.way,
-            n_file=self.n_file,
-            n=self.candidate.n if self.n is None else self.n,
-            margin=self.spec.rows.margin,
-            one_each=self.spec.unit.key is None or self.spec.unit.records == 1,
-            secret_piece=self.spec.options.split is not None,
-        )
 
 
 def release(

@@ -160,7 +160,6 @@ _OTHER_DIALECT = (
     f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} Put user and "
     f"password of a database into the environment variables {USER} and {PASSWORD}."
 )
-_PASSWORD = re.compile("//[^/]*:[^/]*@")
 _SECRET_IN_ADDRESS = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|uid)[^=&;]*=", re.IGNORECASE)
 
 

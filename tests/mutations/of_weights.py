@@ -152,14 +152,6 @@ OF_WEIGHTS = (
         tests=(DONORS,),
     ),
     Mutation(
-        name="imputation: the variance between copies is left out",
-        breaks="estimates that look more certain than they are",
-        place="data.donors:combined",
-        old="within + (1 + 1 / copies) * between",
-        new="within",
-        tests=(DONORS,),
-    ),
-    Mutation(
         name="verify: observed values of copies are not compared",
         breaks="a forged copy passes",
         place="published.verify.options:_copy_problems",
