@@ -1,6 +1,6 @@
-"""Differentially private synthetic microdata releases. See docs/architecture.md.
+"""Release differentially private synthetic microdata, and check and query releases. See docs/architecture.md.
 
-The functions are loaded when they are first used, so that importing the package costs nothing.
+The public functions and classes are loaded at their first use, so that importing the package is fast.
 """
 
 from __future__ import annotations

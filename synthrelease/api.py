@@ -1,8 +1,7 @@
-"""The commands as functions, for notebooks and scripts: `synthrelease.plan`, `rehearse`, `release`, `load`, `bound`,
-`estimate`.
+"""Offer the commands `plan`, `rehearse` and `release` as functions for notebooks and scripts.
 
-They do what the commands do, in the same order, and raise `SynthreleaseError` where a command ends with a message. None of
-them prints.
+The functions do what the commands do, in the same order, and print nothing. They raise `SynthreleaseError` if the command would
+end with a message about a mistake.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def plan(config: str | Path) -> Plan:
-    """Return what a release would cost. Reads no data.
+    """Return the privacy cost of a release. Reads no data.
 
     Parameters
     ----------
@@ -70,15 +69,15 @@ def rehearse(
     nothing: float = 0.05,
     progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
 ) -> Rehearsal:
-    """Try the configurations on **public** data; writes the report and shortlist.toml into `out`.
+    """Try the configurations on **public** data. Writes the report and shortlist.toml into `out`.
 
     Parameters
     ----------
-    progress : told the phase, the attempts done in it and their number.
+    progress : called with the phase, the number of finished attempts in the phase, and the number of all attempts in the phase.
 
     Raises
     ------
-    SpecError, InputError, OutputError : when the specification, the file or the folder cannot be used.
+    SpecError, InputError, OutputError : if the specification, the file or the folder cannot be used.
 
     Examples
     --------
@@ -123,22 +122,23 @@ def release(
 
     Parameters
     ----------
-    progress : told the phase; it never learns how many rounds were run.
+    progress : called with the name of each phase. The names never show how many rounds were run.
 
     Returns
     -------
-    The release as it was published, or None when nothing was: the budget is spent either way.
+    The published release, or None if no table was accepted. The budget is spent in both cases.
 
     Raises
     ------
-    SpecError, InputError, OutputError : nothing was spent, unless the file turned out not to fit.
-    BudgetError : the plan costs more than the limit or than the ledger has left, and nothing was read; or delta is too large
-        for so many rows, and the budget is spent.
+    SpecError, InputError, OutputError, ResourceError : nothing was spent, unless the message says that the private file does
+        not fit and the budget is spent.
+    BudgetError : the plan costs more than the limit or the rest of the ledger, and nothing was read or spent; or delta is too
+        large for the number of rows, and the budget is spent.
     PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
 
     Warns
     -----
-    UserWarning : when no ledger is named, and there are some nearby; when the shortlist carries a cheaper plan.
+    UserWarning : if no ledger is named and there are ledgers nearby; if the shortlist has a cheaper plan.
 
     Privacy
     -------
@@ -152,29 +152,29 @@ def release(
     400
     """
     request = requested(ReleaseRequest, locals())
-    from synthrelease import publish as room
+    from synthrelease import publish as publishing
     from synthrelease.privacy.charges import decimal_text
     from synthrelease.published import load
 
-    class Told(room.Listener):
+    class Warned(publishing.Listener):
         def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
             warnings.warn(
-                f"The shortlist carries a cheaper plan, of epsilon = {decimal_text(proposal.epsilon)} in place of "
-                f"{decimal_text(spec.plan.total.epsilon)}: `synthrelease rehearse ... --adopt` writes it into the "
-                "configuration. This release spends what the configuration says.",
+                f"The shortlist has a cheaper plan: epsilon = {decimal_text(proposal.epsilon)} in place of "
+                f"{decimal_text(spec.plan.total.epsilon)}. `synthrelease rehearse ... --adopt` writes it into the "
+                "configuration. This release spends the budget in the configuration.",
                 stacklevel=5,
             )
 
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             warnings.warn(
-                f"No ledger was named, and there are some nearby ({names}). If one of them belongs to these data, it does not "
-                "learn of this run.",
+                f"No ledger was named, but there are ledgers nearby: {names}. If one of these ledgers belongs to the data, it "
+                "does not count this run.",
                 stacklevel=5,
             )
 
         def phase(self, name: str) -> None:
             progress(name)
 
-    published = room.publish(request, Told())
+    published = publishing.publish(request, Warned())
     return None if published is None else load(published.folder)

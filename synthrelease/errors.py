@@ -1,7 +1,7 @@
-"""Every exception that synthrelease raises on purpose.
+"""Define the exceptions of synthrelease with their exit codes, and small functions that format messages.
 
-No message ever holds a private value: messages name columns, rules, files and places, never the content of a cell
-(docs/architecture.md, "Failures"). The exit codes are what the command line returns for each.
+No message contains a private value: messages name columns, rules, files and row numbers, never the content of a cell
+(docs/architecture.md, "Failures").
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 
 class SynthreleaseError(Exception):
-    """Base of all errors that are meant for the user; the command line prints the message and no traceback.
+    """Base class of all errors that are meant for the user. The command line prints the message and no traceback.
 
-    An error that always has the same message has it as `words`.
+    `words` is the message of an error that always has the same message.
     """
 
     exit_code = 2
@@ -30,7 +30,7 @@ class SynthreleaseError(Exception):
 
 
 MAX_PROBLEMS = 30
-"""Mistakes that one message lists."""
+"""Largest number of mistakes in one message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +49,15 @@ class Problem:
 
 
 class Unexpected(ValueError):
-    """A mistake as a value, where it is found: what was expected, what was found, and perhaps the name meant.
+    """A mistake where it is found: what was expected, what was found, and perhaps the name meant.
 
-    Whoever knows the file makes a `Problem` of it. pydantic, inside of whose validators it is raised, keeps it as it is.
+    A caller that knows the file makes a `Problem` of the mistake. The mistake may be raised inside a validator of pydantic,
+    which passes it on unchanged.
 
     Attributes
     ----------
-    found : None where it is the whole value that was looked at, which the caller can show.
-    place : inside of what was looked at; empty where it is the whole.
+    found : the wrong part; None if it is the whole checked value, which the caller can show.
+    place : the path of the wrong part inside of the checked value; empty if it is the whole value.
     """
 
     def __init__(self, expected: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
@@ -66,12 +67,13 @@ class Unexpected(ValueError):
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
-    """Return what is said of a document of a format that is not read here: which it has, and which program reads it.
+    """Return the mistake of a document in a format that this version does not read, with the program that reads it.
 
     Parameters
     ----------
-    reads : the numbers that are read here, the one that is written first.
-    writer : the version that wrote it, where the document says so.
+    found : the format number of the document.
+    reads : the format numbers that this version reads, the written one first.
+    writer : the version that wrote the document; empty if it is not known.
     """
     program = f"synthrelease {cut(writer, 40)!r}, which wrote it," if writer else "the version of synthrelease that wrote it"
     numbers = " or ".join(map(str, reads))
@@ -79,7 +81,7 @@ def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Une
 
 
 class SpecError(SynthreleaseError):
-    """The configuration or acceptance file cannot be used. Carries all the problems that were found."""
+    """The configuration or the acceptance file cannot be used. `problems` has all mistakes that were found."""
 
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
@@ -97,7 +99,9 @@ class SpecError(SynthreleaseError):
 
 
 class InputError(SynthreleaseError):
-    """The private file cannot be read as the specification says. Holds column names and row positions, no values."""
+    """The private file cannot be read as the specification says. The message has column names and row numbers, but no
+    values.
+    """
 
 
 class OutputError(SynthreleaseError):
@@ -109,16 +113,16 @@ class ResourceError(SynthreleaseError):
 
 
 class BudgetError(SynthreleaseError):
-    """A charge that was not planned, or a plan above the limit. Raised before a private count is read."""
+    """A plan costs more than a limit, or a charge was not planned. Raised before a private count is used."""
 
     exit_code = 4
 
 
 class PrivateFailure(SynthreleaseError):
-    """Code that was reading private counts failed.
+    """Code that was using private counts failed.
 
-    Which input makes such code fail may itself depend on a person's record, so there is one message for all causes,
-    the whole planned budget counts as spent and nothing is published (theory 2.7, failures).
+    Whether such code fails may depend on a person's record. So there is one message for all causes, the whole planned budget
+    counts as spent, and nothing is published (theory 2.7, failures).
     """
 
     exit_code = 1
@@ -131,19 +135,19 @@ class PrivateFailure(SynthreleaseError):
 
 
 class PublicFailure(SynthreleaseError):
-    """Code of a release failed on public data: in a draft, a rehearsal or a comparison. Nothing is spent there."""
+    """Code of a release failed on public data, in a draft, a rehearsal or a comparison. Nothing was spent."""
 
     exit_code = 1
 
     words = (
         "A computation on the public file failed, because of a mistake in the program. No private data were read and no budget "
-        "was spent. Please report it, with the command. Fewer columns or wider bins may avoid it."
+        "was spent. Please report the mistake, with the command. Fewer columns or wider bins may avoid it."
     )
 
 
 @contextmanager
 def on_public_data() -> Iterator[None]:
-    """Run the code of a release on public data alone: its failure costs nothing, and says so."""
+    """Run the code of a release on public data. Raises PublicFailure in place of PrivateFailure, because nothing was spent."""
     try:
         yield
         return
@@ -153,11 +157,12 @@ def on_public_data() -> Iterator[None]:
 
 
 class InternalError(SynthreleaseError):
-    """Code outside private code failed after the budget was reserved: a mistake in the program or the machine.
+    """Code that uses no private counts failed after the budget was reserved, because of a mistake in the program or the
+    machine.
 
-    In a round that is after the noise: type and place of the failure are functions of noisy, hence public, values, and to the
-    selection theorem an output like an accepted round (`selection`). The message of the failure is left out: it might quote
-    what a mistake let through.
+    In a round, such code runs after the noise. So the type and the place of the failure depend only on noisy values, and for
+    the selection theorem the failure is an output like an accepted round (`selection`). The message of the failure is not
+    shown, because a mistake in the program could have put private values into it.
     """
 
     exit_code = 1
@@ -183,24 +188,25 @@ class Interrupted(SynthreleaseError):
 
 
 class OtherRelease(SynthreleaseError):
-    """A bundle that was not made by the configuration at hand."""
+    """A published folder was not made with the given configuration."""
 
 
 class VerificationFailed(SynthreleaseError):
-    """A published bundle in which something does not fit together."""
+    """A published folder did not pass its checks."""
 
     exit_code = 5
 
 
 class RejectedRound(Exception):
-    """A round ended without a candidate for a reason that is a function of noisy values (theory 2.7, failures)."""
+    """A round ended without a candidate, for a reason that depends only on noisy values (theory 2.7, failures)."""
 
 
 @contextmanager
 def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
-    """Make a rejected round of each of these errors in post-processing, which are the noise's doing.
+    """Turn these kinds of errors in post-processing, which noise can cause, into a RejectedRound.
 
-    Any other error ends the run (`InternalError`): one that every round meets would spend the budget on rejected rounds alone.
+    Any other error ends the run (`InternalError`). If every round had such an error, rejecting rounds would only spend the
+    budget.
     """
     try:
         yield
@@ -211,12 +217,12 @@ def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
 
 
 def failure_of(error: BaseException) -> str:
-    """Type and place of an error, never its message: the line of the innermost frame of this package."""
+    """Return the type of an error and the innermost line of this package that it passed, but never its message."""
     return f"{type(error).__name__} at {place_of(error.__traceback__)}"
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """File and line of synthrelease where an error passed last."""
+    """Return the file and line of this package that an error passed last."""
     package, found = Path(__file__).parent, "the start of the program"
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
@@ -227,7 +233,7 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def cut(text: str, longest: int = 600) -> str:
-    """Return a text for a message: as it is, or its beginning."""
+    """Return a text for a message, cut to `longest` characters."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
@@ -241,7 +247,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def percent(value: float) -> str:
-    """Return a share in per cent, with a decimal where it is small, or nearly 1: what is not all is not 100%.
+    """Return a share in per cent, with a decimal for shares below 10% or near 100%. Only 1 is shown as 100%, and only 0 as 0%.
 
     Examples
     --------
@@ -254,7 +260,7 @@ def percent(value: float) -> str:
 
 
 def so_many(count: int, one: str, more: str = "") -> str:
-    """Return a number with what is counted: "1 rule", "2 rules".
+    """Return a number with its noun in the singular or plural: "1 rule", "2 rules".
 
     Examples
     --------

@@ -1,10 +1,11 @@
-"""The one way to spend: choose, check, try on made-up rows, reserve, read, run, write. `cli` and `api` both call it.
+"""Run a release from its request to its folder: check, try on made-up rows, charge the ledger, read, select, write.
 
-The order matters. What can be known without the private data is checked before the charge, what opens them is loaded
-(`releasing.opening`), and the output's name is taken with space for it, so that of two releases into one folder one alone is
-charged. The whole charge is on the disk before the first private row is read (but see `enclave.ingest.check_not_public`); what
-depends on the number of rows is checked after reading, and a refusal then says that the budget is spent. From the charge on,
-nothing that a failure holds reaches a screen or a disk.
+This is the only way to spend privacy budget, for the command and for the function. The order of the steps matters. Everything
+that can be known without the private data is checked before the charge, and the libraries that read the data are loaded
+(`releasing.opening`). The name of the output is taken, and space is reserved for it, so that only one of two simultaneous
+releases into one folder is charged. The whole charge is on the disk before the first private row is read (but see
+`enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading; their messages say that the
+budget is spent. After the charge, no content of a failure reaches a screen or a disk.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ SPENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A release that was written: the folder, and the archive of it where one was asked for."""
+    """A written release: the result of the rounds, its folder, and its archive or None."""
 
     release: Release
     folder: Path
@@ -60,37 +61,45 @@ class Published:
 
 
 class Listener:
-    """Told what happens, in this order; nothing here depends on private data but `n` and the release. By default silent."""
+    """An observer of a release. Its methods are called in this order, and do nothing by default. No argument has private
+    data.
+    """
 
     def chosen(self, spec: ReleaseSpec) -> None:
-        """Hear of the specification, before anything is checked."""
+        """Receive the specification, before anything is checked."""
 
     def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
-        """Hear of a shortlist with a plan that costs less than this release will spend. The release goes on."""
+        """Receive the cheaper plan that a shortlist proposes. The release continues with its own plan."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Hear that nothing is known of a trial of these two files on public data. Returns whether they are released all the
-        same: by default, where nobody can be asked, they are not.
-        """
+        """Return whether to release two files that were never tried on public data, as far as is known. By default False."""
         return False
 
     def tried(self, dry: DryRun) -> None:
-        """Hear that all checks passed, and attempts on made-up rows."""
+        """Receive the result of the attempts on made-up rows, after all checks have passed."""
 
     def nearby(self, ledgers: tuple[Path, ...]) -> None:
-        """Hear that no ledger was named, and these are near: perhaps one of them is that of the data."""
+        """Receive the ledgers nearby, if the request names none. One of them may belong to the data."""
 
     def reserved(self, ledger: Path, statement: Statement) -> None:
-        """Hear that the whole plan is charged, on the disk."""
+        """Receive the ledger and its statement, after the whole plan was charged and written to the disk."""
 
     def phase(self, name: str) -> None:
-        """Hear what is being done; never how many rounds were run."""
+        """Receive the name of the phase that begins. The names never show how many rounds were run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A release that may be paid for: the priors as read, the digests of public tables, the key that signs, about how many
-    bytes will be written, and what tells the rows of its piece of a register."""
+    """The result of the checks before the charge, with everything that the release needs.
+
+    Attributes
+    ----------
+    priors : the counts of the public tables that generators start from, by name.
+    public_tables : digests of tables that are known to be public. A private table must be none of these.
+    key : the key that signs the release; None for an unsigned release.
+    size : the expected size of the written files, in bytes.
+    piece : the piece of a split register that the release reads; None for the whole register.
+    """
 
     spec: ReleaseSpec
     priors: Mapping[str, Counts]
@@ -102,7 +111,9 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Where the names of the folder and of the archive were taken; what is written is put together there."""
+    """The temporary places that hold the names of the output folder and of the archive (None without one). Files are written
+    there first.
+    """
 
     folder: Path
     archive: Path | None
@@ -113,13 +124,14 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
     Returns
     -------
-    What was published, or None when nothing was: the budget is spent either way.
+    The published release, or None if no table was accepted. The budget is spent in both cases.
 
     Raises
     ------
-    SpecError, InputError, OutputError, ResourceError : nothing was spent, unless the private file turned out not to fit.
-    BudgetError : the plan costs more than the limit or than the ledger has left, and nothing was read; or delta is too large
-        for so many rows, and the budget is spent.
+    SpecError, InputError, OutputError, ResourceError : nothing was spent, unless the message says that the private file does
+        not fit and the budget is spent.
+    BudgetError : the plan costs more than the limit or the rest of the ledger, and nothing was read or spent; or delta is too
+        large for the number of rows, and the budget is spent.
     PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
 
     Privacy
@@ -150,26 +162,26 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
-    """Return the specification, drawing from the configurations of a shortlist alone where one is given."""
+    """Return the specification of a request, narrowed to the shortlist if the request names one."""
     spec = load_spec(request.config, request.trust)
     return spec if request.shortlist is None else narrowed(spec, request.shortlist)
 
 
 def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked:
-    """Find the mistakes that would cost the whole budget, while nothing is spent.
+    """Check everything that can be checked before the budget is spent, and return what the release needs.
 
     Raises
     ------
-    SpecError : when [unit] is not answered, the criteria accept every table or none, or the specification is of an erratum.
-    OutputError : when the output exists, or cannot be made.
-    BudgetError : when the plan costs more than the limit, or than a named ledger has left; for a delta that no number of rows
-        allows, or more stated rows than the specification takes.
-    LedgerError : when a named ledger is not there, or cannot be relied on.
-    ResourceError : when the run does not fit into the memory of this machine.
-    InputError : when there is no private file, it is one that is said to be public, a public table does not fit, a library is
-        missing, or jobs is below 1.
+    SpecError : if [unit] is not answered, the criteria accept every table or none, or the specification is of an erratum.
+    OutputError : if the output exists or cannot be made.
+    BudgetError : if the plan costs more than the limit or the rest of a named ledger, if delta is too large for any number of
+        rows, or if more rows are stated than a part of the release allows.
+    LedgerError : if a named ledger is missing or damaged.
+    ResourceError : if the run does not fit into the memory of this machine.
+    InputError : if the private file is missing or is a public file, a public table does not fit, a library is missing, the key
+        cannot be used, or jobs is below 1.
 
-    And whatever `preview` raises for a text that a document cannot hold, and a key that cannot be used.
+    `preview` raises further errors for a text that a document cannot contain.
     """
     if request.jobs < 1:
         raise InputError(f"jobs: expected at least 1, found {request.jobs}. Nothing was spent.")
@@ -225,8 +237,11 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
 
 def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegister | None) -> None:
-    """Raise as `reserve` would now, for a named ledger, before the attempts on made-up rows, which may take minutes; and
-    BudgetError where a plan over years needs one and none is named."""
+    """Raise the errors that `reserve` would raise for a named ledger. Raise BudgetError if the release needs a ledger and none
+    is named.
+
+    This check comes before the attempts on made-up rows, which may take minutes.
+    """
     if request.nobodys:
         return
     if request.ledger is not None:
@@ -234,25 +249,25 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
         ledger.check(spec.plan.total, purpose_of(_charged_for(spec)), _charged_run(spec, piece))
     elif spec.year is not None:
         raise BudgetError(
-            "Refused: a release of a plan over years is charged to the ledger that has the plan and knows the years that are "
-            "done: name it (--ledger FILE; `synthrelease ledger years` notes the plan). Nothing was spent."
+            "Refused: a release in a plan over years must be charged to the ledger with this plan. Name the ledger (--ledger "
+            "FILE; `synthrelease ledger years` writes the plan to a ledger). Nothing was spent."
         )
     elif spec.options.scout is not None:
         raise BudgetError(
-            "Refused: a release after a scout is charged to the ledger that has the scout: name it (--ledger FILE). "
+            "Refused: a release after a scout must be charged to the ledger of the scout. Name the ledger (--ledger FILE). "
             "Nothing was spent."
         )
 
 
 def check_released(folder: Path) -> None:
-    """Raise InputError for an earlier release that does not pass `verify`: a forger chose what this one starts from."""
+    """Raise InputError if an earlier release does not pass `verify`, because somebody may have forged the starting point."""
     from synthrelease.bundle.verify import verify_bundle
 
     report = verify_bundle(folder)
     problems = [problem for check in report.checks for problem in check.problems]
     if problems or not report.passed:
         raise InputError(
-            f"the prior {folder}: expected a release that passes `synthrelease verify`, found one that does not: "
+            f"the prior {folder}: expected a release that passes `synthrelease verify`, found a problem: "
             f"{problems[0] if problems else 'a check was not made'}. Nothing was spent."
         )
 
@@ -266,7 +281,7 @@ def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
 
 
 def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piece: PieceOfRegister | None = None) -> None:
-    """Charge the whole plan, before the first private byte is read; to one piece where one alone is read."""
+    """Charge the whole plan to the ledger, before the first private byte is read. With `piece`, only this piece is charged."""
     if request.nobodys:
         return
     if request.ledger is None and (near := ledgers_near(request)):
@@ -284,7 +299,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 
 
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
-    """Return what the ledger has to know of the release; of one piece where one alone is read."""
+    """Return the facts about the release that the ledger stores, with the piece of a split register."""
     run = ChargedRun(
         domain=spec.exact_domain,
         year=spec.year,
@@ -298,8 +313,9 @@ def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun
 
 
 def _charged_for(spec: ReleaseSpec) -> str:
-    """Return the notes of a ledger on a release: its title, whose rows are a record where a key tells that, and which packages
-    took part, whose claims are theirs."""
+    """Return the text that the ledger stores for a release: its title, the rows of a person that are used, and other packages
+    that take part.
+    """
     rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
     notes = [] if spec.unit.key is None else [f"persons by a key, {rows} of each"]
     notes += [f"with {table.package} {table.version}" for table in spec.plugins]
@@ -307,7 +323,7 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
-    """Return other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
+    """Return other ledgers beside the output, beside the private file and in the working folder. None of them is opened."""
     beside_output, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
     folders = dict.fromkeys((beside_output.parent, *beside, Path.cwd()))
@@ -321,7 +337,7 @@ def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
 
 
 def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, places: Places) -> Published | None:
-    """Read, run and write, and end in nothing private, whatever happens."""
+    """Read the file, run the rounds and write the release. If anything fails, no private content leaves this function."""
     return after_the_charge(
         lambda: _released(checked, request, listener, places),
         lambda error: str(error) if request.nobodys else f"{error} {SPENT}",

@@ -1,4 +1,6 @@
-"""The files that come with synthrelease: where they are, in a checkout and in an installed package; digests of files."""
+"""Find the files that come with synthrelease, load optional libraries, classes and templates at first use, and state the
+version.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.bccache import Bucket, BytecodeCache
 
-# A library that comes with an extra is loaded when something asks for it, and there is one way to say that it is missing.
+# A library of an extra is loaded at its first use. There is one message if it is missing.
 
 
 def library(module: str, name: str, what: str, extra: str) -> ModuleType:
-    """Return a module of a library that comes with an extra of this package. Raises InputError, with no cause, where it is
-    missing.
-    """
+    """Return a module of a library that comes with an extra of this package. Raises InputError if the library is missing."""
     try:
         return import_module(module)
     except ImportError:
@@ -35,25 +35,26 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
 
 
 def install(extra: str) -> str:
-    """Return what to do where an extra is missing. No package index is named: nobody owns the name of this program there."""
+    """Return advice for a missing extra. The advice names no package index, because no index offers this program."""
     return f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).'
 
 
-# What a folder of kinds offers is loaded when it is first used: a document or a configuration names one kind, not all of
-# them.
+# Kinds of criteria, generators and so on. Each class is loaded at its first use, because a document or a configuration names
+# only some of the kinds.
 #
-# The names of modules stand in the program. A name that comes from a file is only ever looked up among them.
+# The program contains the names of the modules. A name from a file is only looked up among these.
 
 Kind = TypeVar("Kind")
 
 
 class Kinds(Mapping[str, type[Kind]]):
-    """Classes by the kind that a table names. A class is loaded when it is asked for; the names of all kinds load nothing.
+    """A mapping from the name of a kind to its class. Each class is loaded at its first use; iterating over names loads
+    nothing.
 
     Parameters
     ----------
-    package : the folder of the kinds.
-    places : of each kind, "module:Class" inside the folder.
+    package : the package with the modules of the kinds.
+    places : by kind, "module:Class" inside the package.
     """
 
     def __init__(self, package: str, places: Mapping[str, str]) -> None:
@@ -66,7 +67,7 @@ class Kinds(Mapping[str, type[Kind]]):
         return self._found[kind]
 
     def add(self, kind: str, model: type[Kind]) -> None:
-        """Add a class of another package (`spec.plugins`) under its name there, which has a colon, as none here has."""
+        """Add a class of another package (`spec.plugins`). Its name has a colon, which no name of this program has."""
         self._found[kind] = model
 
     def __contains__(self, kind: object) -> bool:
@@ -80,7 +81,12 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package: names by the module of the package that has them."""
+    """Return a `__getattr__` for a package, which loads a name from its module at the first use.
+
+    Parameters
+    ----------
+    names : by module of the package, the names that it defines.
+    """
     places = {name: module for module, found in names.items() for name in found}
 
     def attribute(name: str) -> object:
@@ -92,11 +98,11 @@ def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable
 
 
 def resource(name: str) -> Path:
-    """Path of a shipped file such as "configs/births.toml".
+    """Return the path of a shipped file such as "configs/births.toml".
 
     Raises
     ------
-    FileNotFoundError : when the installation lacks it.
+    FileNotFoundError : if the installation lacks the file.
     """
     package = Path(__file__).parent
     for root in (package / "resources", package.parent):
@@ -106,23 +112,24 @@ def resource(name: str) -> Path:
 
 
 def is_shipped(path: Path) -> bool:
-    """Return whether the path is among the configurations that come with synthrelease."""
+    """Return whether a path is inside of the folder of configurations that come with synthrelease."""
     return resource("configs").resolve() in path.resolve().parents
 
 
 def file_digest(path: str | Path) -> str:
-    """Return the sha256 of a file, read in batches."""
+    """Return the SHA-256 of a file as hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def templates(folder: Path, settings: str) -> Environment:
-    """Return the templates of a folder, as `compiled_templates` keeps them. Everything that is put into a page (.html) is
-    escaped, and hidden characters are shown as their codes.
+    """Return the jinja2 environment for the templates of a folder. Values in pages (.html) are escaped, and hidden characters
+    in values are shown as their codes.
 
     Parameters
     ----------
-    settings : the file of the module that adds filters, or asks for them alone.
+    settings : the file of the module that uses the environment and may add filters. A change of this file recompiles the
+        templates.
     """
     import jinja2
 
@@ -138,10 +145,10 @@ def templates(folder: Path, settings: str) -> Environment:
 
 
 def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
-    """Keep the templates of a folder as Python keeps its modules: compiled, in `__pycache__` beside them, where it may write.
+    """Return a cache for the compiled templates of a folder, in `__pycache__` beside them; None if Python writes no bytecode.
 
-    They are compiled anew for another text of the template or of the two modules that make its environment, this one and
-    `settings`, and for another version of Python or jinja2.
+    A template is compiled again if its text, this module or the module `settings` changed, and for another version of Python or
+    jinja2.
     """
     import jinja2
 
@@ -161,7 +168,7 @@ def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
     return Beside(str(folder / "__pycache__"), f"%s.{settled}.jinja2-{jinja2.__version__}.cache")
 
 
-# The version of the code that runs; what is installed may name another one, such as that of an older checkout.
+# The version of the running code. The metadata of the installed package may have another one, such as of an older checkout.
 
 VERSION = "1.1.0.dev0"
 
@@ -173,7 +180,7 @@ _ARCHIVED = "$Format:%H$"
 def commit() -> str:
     """Return the first 12 digits of the commit of the checkout that the program runs from, or from whose archive it was built.
 
-    Empty where neither is known. It says nothing of files that were changed since.
+    Empty if neither is known. Uncommitted changes of files do not show in the result.
     """
     git = Path(__file__).resolve().parents[1] / ".git"
     digits = _ARCHIVED
@@ -194,16 +201,18 @@ def commit() -> str:
 
 
 FIRST = (1, 0, 0)
-"""The first version that was published. Later ones publish more, and `verify` demands it of them."""
+"""The first published version of the program. Later versions publish more, and `verify` requires this of their releases."""
 
 
 def release_number(version: str) -> tuple[int, int, int] | None:
-    """Return the three numbers that a version begins with, such as (0, 14, 1) of "0.14.1.post1"; None without them."""
+    """Return the three numbers at the start of a version, such as (0, 14, 1) for "0.14.1.post1"; None if it has no such
+    start.
+    """
     found = re.match(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?![0-9])", version)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 
 def is_first_or_before(version: str) -> bool:
-    """Return whether this is the version that was published first, or one before it. A text that is no version is neither."""
+    """Return whether a text is the version that was published first, or an earlier one. False for a text that is no version."""
     number = release_number(version)
     return number is not None and number <= FIRST and ".".join(map(str, number)) == version

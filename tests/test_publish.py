@@ -333,7 +333,7 @@ def test_other_ledgers_nearby_are_told_of_where_none_is_named(tmp_path: Path, mo
         open_ledger(place, "coins", 100)
     open_ledger(tmp_path / "out.ledger", "Coins", 100)  # its own
     assert set(room.ledgers_near(request)) == set(places)
-    with pytest.warns(UserWarning, match=r"there are some nearby .*beside\.ledger.*data\.ledger.*here\.ledger"):
+    with pytest.warns(UserWarning, match=r"there are ledgers nearby.*beside\.ledger.*data\.ledger.*here\.ledger"):
         assert synthrelease.release(config, data, out) is not None
     with warnings.catch_warnings():
         warnings.simplefilter("error")

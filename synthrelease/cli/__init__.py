@@ -1,8 +1,8 @@
-"""The command line: the only room that prints.
+"""Run the command line `synthrelease`. Only this package prints.
 
-Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in the specification or the input;
-3 nothing released, or nothing accepted in a rehearsal; 4 refused because of the budget; 5 a published release that does not fit
-together, or a claim that an audit contradicts.
+Exit codes: 0 released; 1 stopped, perhaps while private data were in use; 2 a mistake in the specification or the input; 3 no
+table was accepted, or a rehearsal accepted no configuration; 4 refused because of the budget; 5 a published release that does
+not fit together, or a claim that an audit contradicts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from synthrelease.sources.paths import without_secrets
 
 
 def _print_version(wanted_version: bool) -> None:
-    """Print the number that stands in every document that the program writes, and the commit of a checkout."""
+    """Print the version of the program, which every written document states, and the commit if this is a checkout."""
     if wanted_version:
         screen.print(f"synthrelease {__version__}{f' (commit {commit()})' if commit() else ''}")
         raise typer.Exit
@@ -36,16 +36,16 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # help texts name tables such as [bundle], which rich would swallow
-    epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
-    "2 a mistake in the specification or the input, 3 nothing released or accepted, 4 refused because of the budget, 5 a "
-    "published release that does not fit together, or a claim that an audit contradicts.",
+    epilog="Exit codes: 0 success, 1 stopped before the end (if private data were in use, the budget counts as spent), 2 a "
+    "mistake in the specification or the input, 3 no table or no configuration was accepted, 4 refused because of the budget, "
+    "5 a check of a published release failed, or an audit contradicts a claim.",
 )
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show which version this is, and end.")
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`."""
@@ -56,20 +56,21 @@ _READING = {"check", "release", "ledger", "scout"}
 
 
 _BEFORE_LIBRARIES = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-"""What numpy and pydantic read when they are loaded, where nobody has set it: products of small matrices are slower in threads
-(`releasing.selection`), which wait for work on all processors, and plugins that happen to be installed are looked for and
-run."""
+"""Defaults of environment variables that numpy and pydantic read when they are loaded. One thread: products of small matrices
+are slower in several threads (`releasing.selection`), which wait for work on all processors. No plugins: pydantic would look
+for installed plugins and run them.
+"""
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
+    """Run the command line. A user's mistake ends with its message and its exit code, never with a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
     be_quiet()
     for name, value in _BEFORE_LIBRARIES.items():
         os.environ.setdefault(name, value)
-    gc.set_threshold(100_000, 20, 20)  # what is loaded and counted stays: looking through it for garbage is a tenth of a start
+    gc.set_threshold(100_000, 20, 20)  # modules stay in use: searching them for garbage takes a tenth of a start
     try:
         app()
     except SynthreleaseError as error:
@@ -77,21 +78,21 @@ def main() -> None:
         sys.exit(error.exit_code)
     except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
-    except Exception as error:  # its message and traceback could hold private values
+    except Exception as error:  # the message and the traceback could contain private values
         err.print(
             f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. {_what_was_read()}",
             style="red",
         )
         sys.exit(STOPPED)
     finally:
-        gc.freeze()  # the process ends: what is left is not looked through once more
+        gc.freeze()  # the process ends: no last search for garbage
 
 
 def _what_was_read() -> str:
-    """Return whether an unexpected failure may have spent privacy budget, in words."""
+    """Return a sentence that says whether an unexpected failure may have spent privacy budget."""
     if _READING.isdisjoint(sys.argv[1:2]):
-        return "This command reads no private data: nothing was spent. Please report it, with the command."
+        return "This command reads no private data, and no budget was spent. Please report the mistake, with the command."
     return (
-        "The message is not shown, because it could hold private values. Nothing was published; if private data had been read, "
-        "the planned budget counts as spent."
+        "The message is not shown, because it could contain private values. Nothing was published. If private data had been "
+        "read, the planned budget counts as spent."
     )

@@ -1,11 +1,11 @@
-"""The commands by their names, each loaded when it is asked for, in a process that shows nothing private.
+"""List the commands of the command line, load each at its first use, and keep private values out of its messages.
 
-A command is a function with typed parameters and help texts in its docstring (`requests`). From both the library that reads
-arguments learns its options.
+A command is a function with typed parameters and help texts in its docstring (`requests`). The library that reads arguments
+(typer) gets the options of the command from the types and the help texts.
 
-Beside what protects private data (`protection`): what looks like a connection string is not quoted where arguments are wrong
-(`sources`); a terminal that cannot show a letter would make the program fail after the budget is spent, and a closed terminal
-would leave its worker processes behind.
+Three measures stand beside the protection of private data (`protection`). A message about wrong arguments does not quote a text
+that looks like a connection string (`sources`). A terminal that cannot show a letter gets its code, because a failure could
+come after the budget is spent. A closed terminal stops the worker processes, too.
 """
 
 from __future__ import annotations
@@ -61,45 +61,45 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "renew": "releasing:renew",
     },
 }
-"""Of each command the function, or its own commands. In the order in which the help has them."""
+"""The function of each command, or the subcommands of a group, in the order of the help."""
 
-GROUPS = {"ledger": "The privacy budget of a dataset across releases."}
+GROUPS = {"ledger": "Manage the ledger: the privacy budget of a dataset across releases."}
 
 
 class QuietCommand(TyperCommand):
     """A command that refuses a path that looks like a connection string before any message can quote it."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command as the library does. Raises InputError for such a path."""
+        """Invoke the command as typer does. Raises InputError if a path looks like a connection string."""
         for parameter in self.params:
             argument = ctx.params.get(parameter.name)
             for value in argument if isinstance(argument, list | tuple) else [argument]:
-                # the library gives a path, and before version 0.20 its text
+                # typer gives a path; before its version 0.20, it gives the text of the path
                 if isinstance(value, Path) or (isinstance(value, str) and _kind(parameter) == "path"):
                     checked_path(value)
         return super().invoke(ctx)
 
 
 class LazyGroup(TyperGroup):
-    """The commands. Where their arguments are wrong, the message quotes none that looks like a connection string."""
+    """A group of commands. A message about wrong arguments does not quote a text that looks like a connection string."""
 
     def __init__(self, *args: Any, functions: Mapping[str, str | Mapping[str, str]] = COMMANDS, **options: Any) -> None:
         super().__init__(*args, **options)
         self.commands: Any = _Built(functions)  # the library only reads them
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the command line as the library does, after a check of the arguments of the whole command line."""
+        """Read the command line as typer does; remove connection strings from the message of a mistake."""
         with _unquoted():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command as the library does, after a check of the command's arguments."""
+        """Invoke the command as typer does; remove connection strings from the message of a mistake."""
         with _unquoted():
             return super().invoke(ctx)
 
 
 class _Built(Kinds[Any]):
-    """A group of commands. Each command is loaded and built when it is first used."""
+    """A mapping from names to commands, which loads and builds each command at its first use."""
 
     def __init__(self, functions: Mapping[str, str | Mapping[str, str]]) -> None:
         self._groups = {name: inner for name, inner in functions.items() if isinstance(inner, Mapping)}
@@ -118,7 +118,7 @@ class _Built(Kinds[Any]):
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
-    """Return the command that reads the arguments of a function, or the fields of its one request, and calls it."""
+    """Return a command that reads the arguments of a function, or the fields of its one request, and calls the function."""
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
     source = hints[first.name] if not further and is_dataclass(hints[first.name]) else function
     types, options, texts = get_type_hints(source), shown_options(source), help_texts(source)
@@ -147,7 +147,7 @@ def built(name: str, function: Callable[..., None]) -> Any:
 
 
 def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
-    """Return the parameter as the library reads it: names with commas as one text, repeated values as a list."""
+    """Return the parameter as typer reads it: names with commas as one text, repeated values as a list."""
     default: Any = parameter.default
     if option.comma:
         kind, default = str | None, None
@@ -190,6 +190,6 @@ def be_quiet() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     protect()
-    for name in ("SIGTERM", "SIGHUP"):  # a closed terminal or a scheduler stops a run as Ctrl-C does: worker processes end, too
+    for name in ("SIGTERM", "SIGHUP"):  # a closed terminal or a scheduler acts like Ctrl-C: worker processes end, too
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
             signal.signal(getattr(signal, name), signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""The commands that write a configuration: init, leave-out, numbers, desk."""
+"""Define the commands that write or edit a configuration: init, leave-out, numbers, desk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def desk(
     ----------
     data : Read this public file for pictures and rehearsals. By default none.
     members : Read this public file of the members (only with [members]). By default none.
-    ledger : Show what this ledger has left. By default none.
+    ledger : Show the remaining budget of this ledger. By default none.
     release : Show this released folder. By default none.
     codebook : Start without a public file and without CONFIG: plan a scout of the columns of this codebook, and draft CONFIG
         from its folder. By default CONFIG has to be there.
@@ -65,13 +65,13 @@ def desk(
     positions = files.spec(files.texts()).input.fixed_width if drafted else None
     rehearsals = Rehearsals(files.path, data, members)
     if release is not None and not (release / "release.json").is_file():
-        raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
+        raise InputError(f"{release}: expected the folder of a release, found a folder without release.json.")
     public = of_members = None
     if data is not None:
         public, of_members = read_public_tables(data, members, positions=positions)
     guesses = Guesses.of(*(file for file in (public, of_members) if file is not None))
     listener = socket.socket()
-    # on Windows SO_REUSEADDR would let another user's program take the port of a desk that runs
+    # on Windows, SO_REUSEADDR would let the program of another user take the port of a running desk
     exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
     listener.setsockopt(socket.SOL_SOCKET, exclusive, 1)
     try:
@@ -79,7 +79,7 @@ def desk(
         listener.listen()
     except OSError as error:
         listener.close()
-        raise InputError(f"--port: expected a free port, found {port} in use ({error.strerror}). Leave --port out.") from None
+        raise InputError(f"--port: expected a free port, found {port} in use ({error.strerror}). Omit --port.") from None
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with announced(files.path) as announcement, ExitStack() as held:
         opened = Opened(
@@ -103,7 +103,7 @@ def desk(
         if not no_open:
             by_hand = partial(print, "No browser was opened. Open the address above; it works once.", file=sys.stderr)
             try:
-                open_browser(held.enter_context(entrance(address)), by_hand)  # the port listens: what comes now waits
+                open_browser(held.enter_context(entrance(address)), by_hand)  # the port listens already: an early request waits
             except OSError:
                 by_hand()
         print("Stop the desk with Ctrl+C. A rehearsal that it started goes on.", file=sys.stderr)
@@ -118,7 +118,8 @@ def init(request: DraftRequest) -> None:
     generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
-        raise InputError("expected either --from, a public file, or --scout, the folder of a scout; found both or none.")
+        found = "both" if request.public else "neither"
+        raise InputError(f"expected --from (a public file) or --scout (the folder of a scout), found {found}.")
     if request.scout is not None:
         _init_from_scout(request.name, request.scout, request.into)
         return
@@ -139,20 +140,21 @@ def init(request: DraftRequest) -> None:
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(excluded.source for excluded in gone if excluded.because == because))
-            screen.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.")
+            screen.print(f"Left out, each because {because}: {listing(names)}. The draft names all of these columns.")
     if draft.unit is None:
         keys = [f"{column_left.source!r}" for column_left in draft.left_out if column_left.rows_of_one > 1]
         shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
         screen.print(
-            f"A question is open: how many rows can one person have?{shared} Answer it under [unit] in {configuration!s}, "
-            "or draft anew with --unit row (each row is another person) or --unit KEY (one row of each is released). "
-            "Until then `plan`, `check` and `release` refuse.",
+            f"One question is open: how many rows can one person have?{shared} Answer the question under [unit] in "
+            f"{configuration!s}, or draft again with --unit row (every row is a different person) or --unit KEY (one row of "
+            "each person is released). `plan`, `check` and `release` refuse a configuration without this answer.",
             style="yellow",
         )
     elif draft.unit.later:
         screen.print(
-            f"Of the public file {so_many(draft.unit.later, 'row')} of persons who have more are left out. To release all rows "
-            f"of persons, in a second table, draft with --key {draft.unit.key} in place of --unit (docs/linked.md).",
+            f"Some persons have more rows than are kept: {so_many(draft.unit.later, 'row')} of the public file left out. To "
+            f"release all rows of each person in a second table, draft with --key {draft.unit.key} in place of --unit "
+            "(docs/linked.md).",
             style="yellow",
         )
     if draft.unit is not None and draft.unit.doubt:
@@ -161,13 +163,13 @@ def init(request: DraftRequest) -> None:
         screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow")
     if draft.comparing:
         screen.print(
-            f"Asked: no row of the public file has {' or '.join(draft.comparing)}, and no released row will. Is that true of "
-            f"everybody? Delete the rule in {configuration!s} if it is only rare.",
+            f"Please check: no row of the public file has {' or '.join(draft.comparing)}, and no released row will. Is this "
+            f"impossible for everybody? If it is only rare, delete the rule in {configuration!s}.",
             style="yellow",
         )
     screen.print(
-        f"Wrote {configuration!s} and {acceptance!s}. Go through every line of both, then try "
-        f"`synthrelease plan {quoted_path(configuration)}`. An editor that knows the line `#:schema` explains their settings."
+        f"Wrote {configuration!s} and {acceptance!s}. Read every line of the two files, then try `synthrelease plan "
+        f"{quoted_path(configuration)}`. An editor that knows the line `#:schema` explains the settings."
     )
 
 
@@ -178,21 +180,23 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
     draft = write_scouted_draft(name, folder, into)
     screen.bullets([f"{column}: {became}" for column, became in draft.columns])
     plan = load_spec(draft.configuration).plan
-    screen.print(f"Scout and release together cost {loss_text(plan.total)}.", style="bold")
+    screen.print(f"The scout and the release cost {loss_text(plan.total)} together.", style="bold")
     screen.print(
-        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Go through every line of both; their first lines say "
-        "what is worse "
-        "than with a public file. Nothing can be rehearsed, so `release` needs --unrehearsed, and the ledger of the scout."
+        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. Their first lines say what "
+        "is worse than with a public file. Without a public file nothing can be rehearsed: give `release` the option "
+        "--unrehearsed and the ledger of the scout."
     )
 
 
 def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
-    """Yield a table of the file's columns and a table of the members' columns: the draft of each, or why it has none."""
+    """Yield a table of the file's columns and a table of the members' columns, with the draft of each column or why it is left
+    out.
+    """
     from rich.table import Table
 
     tables = [(f"Draft from {draft.source}, {draft.n_rows} rows", draft.columns, draft.left_out)]
     if linked := draft.members:
-        tables.append((f"Their members, {linked.n_members} of {linked.n_roots} roots", linked.columns, linked.left_out))
+        tables.append((f"Members: {linked.n_members} rows of {linked.n_roots} keys", linked.columns, linked.left_out))
     for title, columns, left_out in tables:
         table = Table("column", "kind", "bins", "from", "remark", title=title)
         for column in columns:
@@ -210,33 +214,33 @@ def leave_out(
     """Take columns out of a configuration and its acceptance file. Reads no data.
 
     Removes rules, criteria, intended queries and texts about a column. Removes its name from tables and groups. Comments and
-    layout stay. If you have to decide something, the command says what, and writes nothing.
+    layout stay. If you have to decide something first, the command says what to decide and writes nothing.
 
     Parameters
     ----------
-    columns : Names of the columns to take out.
+    columns : Take out the columns with these names.
     dry_run : Show the changes and write nothing.
     """
     from synthrelease.studio.drafting.edits import leave_out
 
     removal = leave_out(config, columns, dry_run=dry_run)
-    screen.print("Would be taken out:" if dry_run else "Taken out:")
+    screen.print("These parts would be taken out:" if dry_run else "These parts were taken out:")
     screen.bullets(removal.taken)
     if removal.to_look_at:
-        screen.print("Left to you:")
+        screen.print("Look at these parts yourself:")
     screen.bullets(removal.to_look_at)
     wrote = "Nothing was written." if dry_run else f"Wrote {removal.paths[0]} and {removal.paths[1]}."
     screen.print(
-        f"{wrote} The release costs {loss_text(removal.after)}, as planned now; before {loss_text(removal.before)}. Thresholds "
-        "and shortlists were found with the columns: rehearse anew."
+        f"{wrote} The planned release costs {loss_text(removal.after)}; before the change it cost {loss_text(removal.before)}. "
+        "Thresholds and shortlists were chosen with the removed columns: rehearse again."
     )
 
 
 def numbers(config: Config, public: From, members: Beside | None = None, table: TableName | None = None) -> None:
     """Set the representative value of each bin that has none. Use it after you edit bins.
 
-    The value is the mean of the rows of a PUBLIC file in the bin. Values that the configuration has stay. Values of removed
-    bins are removed. Comments and layout stay.
+    The value is the mean of the rows of a PUBLIC file in the bin. The command keeps the values in the configuration, and
+    removes the values of bins that no longer exist. Comments and layout stay.
 
     Parameters
     ----------
@@ -253,6 +257,6 @@ def numbers(config: Config, public: From, members: Beside | None = None, table: 
     filled = fill_numbers(config, *read_public_tables(public, members, table, layout))
     for name, means in filled.added.items():
         screen.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}")
-    gone = f" {so_many(filled.removed, 'number')} of bins that are gone went." if filled.removed else ""
+    gone = f" Removed {so_many(filled.removed, 'value')} of bins that no longer exist." if filled.removed else ""
     wrote = f"Wrote {filled.path}." if filled.added or filled.removed else "Every bin already has a representative value."
     screen.print(f"{wrote}{gone}")

@@ -1,6 +1,6 @@
-"""Print what a release made, in the order of a reader's questions: what, where, at what cost, how good, what next.
+"""Print the result of a release at the terminal: what was made, where it is, its cost, its quality, what to do next.
 
-Everything is said from release.json, which is public.
+All printed facts are in release.json, which is public.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ INDENT = 2
 
 @dataclass(frozen=True)
 class Copied:
-    """A path or a command that is printed on one line, however long, so that a reader can copy it."""
+    """A path or a command that is printed on one line of any length, so that a reader can copy it."""
 
     text: str
 
 
 def print_outcome(document: ReleaseDocument, folder: Path, *, charges: bool = False, question: str | None = None) -> None:
-    """Print the five answers.
+    """Print what was made, where it is, what it cost, how good it is and what to do next.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _print_indented(part: str | Copied | Text | Table | Tree) -> None:
 
 def _made(document: ReleaseDocument) -> Iterator[str]:
     width, *members = (len(file.columns) for file in document.table_files)
-    linked = "".join(f" Each has rows of members, with {so_many(columns, 'column')} more." for columns in members)
+    linked = "".join(f" A second table has their members, with {so_many(columns, 'column')} more." for columns in members)
     yield f"{document.title}: {document.n_rows:,} synthetic rows, {so_many(width, 'column')}.{linked} No row is a person."
 
 
@@ -87,7 +87,7 @@ def _cost(document: ReleaseDocument, charges: bool) -> Iterator[str | Tree]:
 
 
 def shown_epsilon(epsilon: Fraction) -> str:
-    """Return an epsilon for messages: three digits, at least two decimals, rounded up.
+    """Return an epsilon for messages, rounded up to three significant digits and at least two decimals.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def shown_epsilon(epsilon: Fraction) -> str:
 
 
 def budget_text(epsilon: Fraction, delta: Fraction) -> str:
-    """Return a privacy budget for a message.
+    """Return the subject of a sentence about a spent privacy budget.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def budget_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
-    """Explain epsilon: how much more likely a result can become, and how often a guess with even odds can be right."""
+    """Yield sentences that explain epsilon: how much more likely a result can become, and how often a guess can be right."""
     from synthrelease.bundle.card.numbers import without_exponent, worst_factor
     from synthrelease.bundle.card.sections import right_guess
 
@@ -129,7 +129,7 @@ def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
         epsilon, delta = Fraction(str(person.epsilon_exact)), Fraction(str(person.delta_exact))
         changed = f"all {person.records} rows of any one person"
         yield (
-            f"That is for one {person.unit}. A person has at most {person.records}, and is protected at "
+            f"This guarantee is for one {person.unit}. A person has at most {person.records}, and is protected with "
             f"epsilon = {shown_epsilon(epsilon)}{f', delta = {float(delta):.3g}' if delta else ''}."
         )
     yield (
@@ -138,7 +138,7 @@ def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
     )
     yield (
         "Somebody who guesses which of two such files was used is right in at most "
-        f"{right_guess(document, whole_person=several)} of cases, where a coin is right in 50%."
+        f"{right_guess(document, whole_person=several)} of cases, and with a coin in 50%."
     )
 
 
@@ -158,11 +158,11 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
             f"probability of at most {probability(test.false_acceptance)}."
         )
     else:
-        yield f"The table met {criteria}. Each value below was compared with its threshold, noise included."
+        yield f"The table met {criteria}. Each value below, which includes noise, was compared with its threshold."
     if any(criterion.answered for criterion in document.criteria) and (bounds := document.selection.bounds) is not None:
         yield (
-            "For some criteria the published noisy tables give an upper bound. All these bounds hold, except with a "
-            f"probability of at most {probability(bounds.risk_exact)}."
+            "For some criteria the published noisy tables give an upper bound. The probability that at least one of these "
+            f"bounds is wrong is at most {probability(bounds.risk_exact)}."
         )
     yield _criteria(document)
     if (band := error_band(document)) is not None:
@@ -190,12 +190,12 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Say which share of the rows the rules excluded; of persons, where a key identifies them."""
+    """Return sentences on the share of the rows, or of the persons if `of_persons`, that the rules excluded."""
     text = f"The rules excluded {excluded.share} of {'its persons' if of_persons else 'the file'} (estimated with noise)."
     if excluded.many:
         text += (
-            " The release is about the others. The card names the columns that exclude rows; check --data names those in which "
-            "values do not fit."
+            " The release describes only the rest. The card names the columns that exclude rows. `check --data` names the "
+            "columns in which values do not fit."
         )
     return text
 
@@ -212,5 +212,5 @@ def _next(document: ReleaseDocument, folder: Path, question: str | None) -> Iter
             yield "Ask a question, and get an interval:"
             yield Copied(f'  {called} estimate {path} "{question}"')
     elif question is not None:
-        yield "Ask a question, and get limits of the error:"
+        yield "Ask a question, and get bounds for the answer of the file:"
         yield Copied(f'  {called} bound {path} "{question}"')

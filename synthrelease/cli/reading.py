@@ -1,4 +1,4 @@
-"""The commands for a release that is there: bound, estimate, verify, card, keygen; and audit, which tests the guarantee."""
+"""Define the commands for finished releases (bound, estimate, rows, verify, card), for keys and plug-ins, and the audit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTRADICTED = 5
 
 
 class AuditPart(StrEnum):
-    """Parts of the audit, as they are written on the command line."""
+    """Names of the parts of the audit on the command line."""
 
     sensitivity = "sensitivity"
     selection = "selection"
@@ -38,9 +38,9 @@ class AuditPart(StrEnum):
 
 
 def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, out: File | None = None) -> None:
-    """Compute the tables of the five sources anew, beside the printed values. Reads no file of yours and spends nothing.
+    """Compute the tables of the five source papers again, beside the printed values. Reads no file of yours and spends nothing.
 
-    Writes the page docs/sources.md, with the errors found in the sources. All tables take about 70 CPU seconds, the formulas 2.
+    The result is the page docs/sources.md, with the errors found in the papers. All tables take about 70 CPU seconds.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def audit(
 ) -> None:
     """Test the guarantee on made-up tables.
 
-    Enumerates sensitivities and the laws of the selection, and computes what the answers of each generator tell. Reads no file
-    except release.json of --release, and spends nothing.
+    Enumerates sensitivities and the distributions of the selection, and computes the privacy loss that the noisy answers of
+    each generator reveal. Reads no file except release.json of --release, and spends nothing.
 
     Parameters
     ----------
     out : Write all results to this JSON file. By default only print them.
     part : Run this part. May be repeated. By default all parts.
-    only : Run only enumerations and losses whose names have this text. By default all.
+    only : Run only enumerations and losses whose names contain this text. By default all.
     release : Audit the generator, criteria and selection of this published release. By default all.
     records : Enumerate tables of at most this many records. [default: 5; 4 with --release]
     """
@@ -94,7 +94,7 @@ def audit(
         check_free_name(out, "a file")
     parts: list[Part] = [chosen.value for chosen in part or ()]
     if release is not None and only:
-        raise InputError("--release: expected it with --part, --records, --jobs, --out or nothing else, found --only.")
+        raise InputError("--release: expected without --only, found both.")
     document = None if release is None else document_of(release / "release.json")
     scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
@@ -102,7 +102,7 @@ def audit(
         result = run_audit(parts=parts or PARTS, jobs=jobs, scope=scope, most_records=most, progress=progress)
     if out is not None:
         out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
-        screen.print(f"Every figure is in {out!s}.")
+        screen.print(f"All results are in {out!s}.")
     _print_result(result)
     if document is not None and result.sensitivities:
         _print_noise(document, sound=not result.violations)
@@ -110,7 +110,7 @@ def audit(
         for name in result.violations:
             err.print(f"Above its claim: {name}.", style="red")
         for name in result.missed:
-            err.print(f"A known fault that was not found: {name}.", style="red")
+            err.print(f"The audit missed a known fault: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
     screen.print("Nothing contradicts a claim.")
 
@@ -121,9 +121,9 @@ def _print_result(result: AuditResult) -> None:
     if result.laws:
         laws, shipped = result.laws, [law for law in result.laws if law.claim == "price"]
         screen.print(
-            f"Selection law, exact: {len(laws)} combinations of claim and way to repeat rounds; "
-            f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. The "
-            f"largest ratio realises {max(law.share for law in shipped):.1%} of the price that is charged."
+            f"Selection, computed exactly: {len(laws)} combinations of a claim and a distribution of the number of rounds, "
+            f"{sum(law.pairs for law in laws):,} pairs of outcome distributions, {sum(law.exceeded for law in laws)} above the "
+            f"claim. The largest ratio reaches {max(law.share for law in shipped):.1%} of the charge."
         )
     if result.losses:
         _print_losses(result.losses)
@@ -137,17 +137,20 @@ def _print_sensitivities(result: AuditResult) -> None:
         shares = sorted({f"{float(part.largest):.3g}" for part in parts}, key=float)
         span = shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}"
         rows.append((kind, *(f"{sum(getattr(part, name) for part in parts):,}" for name in sums), span))
-    headings = ("figure", "triples", "of files", "violations", "disagreements", "largest share of the bound")
+    headings = ("criterion", "triples", "of files", "violations", "disagreements", "largest share of the bound")
     screen.table(headings, rows, title="Sensitivities")
     triples, files, violations = (sum(getattr(part, name) for part in result.sensitivities) for name in sums[:3])
-    screen.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
+    screen.print(f"{triples:,} triples of tables and {files:,} triples of files with excluded rows, {violations} violations.")
     for part in result.sensitivities:
         if part.first:
             screen.print(f"{part.name}: {part.first}.")
 
 
 def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
-    """Print whether the bounds of a release hold, and compare the noise of its figures with their budgets."""
+    """Print whether the sensitivity bounds hold, and whether the noise is as large as sensitivity and epsilon require.
+
+    Raises typer.Exit if the noise of a criterion is smaller.
+    """
     from synthrelease.bundle.sheets import laplace_noise
 
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
@@ -155,20 +158,22 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     comparable = [part for part in charged if recomputed[part.name] is not None and part.noise_sd is not None]
     small = [part.name for part in comparable if not float(part.noise_sd or 0) >= 0.99 * (recomputed[part.name] or math.inf)]
     n_others = len(charged) - len(comparable)
-    others = f" The noise of {n_others} others follows from a noise that they share." if n_others else ""
+    others = f" The noise of {n_others} more criteria follows from their shared noise." if n_others else ""
     screen.print(
         "Sensitivities of this release: "
         + ("no two neighbours move a figure by more than its bound" if sound else "A BOUND IS EXCEEDED")
-        + f", and the noise of {len(comparable) - len(small)} of {len(comparable)} figures is as large as bound and epsilon "
-        + f"ask for.{others}"
+        + f". The noise of {len(comparable) - len(small)} of {len(comparable)} criteria is as large as the bound and epsilon "
+        + f"require.{others}"
     )
     if small:
-        err.print(f"Noise that is smaller than sensitivity and epsilon ask for: {listing(small)}.", style="red")
+        err.print(f"Criteria with less noise than sensitivity and epsilon require: {listing(small)}.", style="red")
         raise typer.Exit(CONTRADICTED)
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """Print the largest privacy loss that was demonstrated beside the claim, and the parts due to noise and to choices."""
+    """Print, for each case, the claimed privacy loss, the largest loss that was found, and its parts due to noise and to
+    choices.
+    """
     from synthrelease.studio.audit.losses import installed
 
     honest, faulty = ([loss for loss in losses if loss.case.faulty is fault] for fault in (False, True))
@@ -179,16 +184,16 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
         parts = (f"{part / budget:.3f}" for part in (loss.noise, loss.choices))
         return loss.case.generator, loss.case.name, claimed, f"{loss.shown:.3f}", share, *parts
 
-    headings = ("generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices")
+    headings = ("generator", "neighbours, charge", "claimed", "found", "found / claimed", "of the budget: noise", "choices")
     screen.table(headings, map(cells, honest), title="Largest losses")
     for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
         screen.print(f"* {because[0].upper()}{because[1:]}.")
     screen.print(
-        f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim; "
-        f"{sum(loss.exceeded for loss in faulty)} of {len(faulty)} known faults are above it."
+        f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim. The audit finds "
+        f"{sum(loss.exceeded for loss in faulty)} of {len(faulty)} known faults above the claim."
     )
     if not installed():
-        screen.print('MST and AIM were not checked: their library is not installed (it comes with the extra "smartnoise").')
+        screen.print('MST and AIM were not checked: their library is not installed. The extra "smartnoise" has it.')
 
 
 def bound(
@@ -204,20 +209,20 @@ def bound(
 ) -> None:
     """Answer a question from a release, and bound the answer of the file.
 
-    The file is the rows of the private file that the rules keep. All bounds hold together (docs/estimates.md). QUERY is a
-    condition with limits between released bins, such as "age >= 35 and sex == 'F'". It asks for a number of rows, with --given
-    for a share, with --mean for a mean. Or QUERY is a question of `synthrelease estimate`, such as "share weight < 2500: age >=
-    35 against < 35". If noisy tables answer it, the estimate stands beside the bound.
+    "The file" means the rows of the private file that the rules keep. All bounds hold together (docs/estimates.md). QUERY is a
+    condition with limits between released bins, such as "age >= 35 and sex == 'F'". A condition alone asks for a number of
+    rows, with --given for a share, with --mean for a mean. QUERY can also be a question of `synthrelease estimate`, such as
+    "share weight < 2500: age >= 35 against < 35". If noisy tables answer the question, the estimate is printed, too.
 
     Parameters
     ----------
-    query : A condition, for example "age >= 35 and sex == 'F'", or a question.
+    query : Ask this: a condition such as "age >= 35 and sex == 'F'", or a question.
     given : Ask for a share among the rows that meet this condition. By default a number of rows.
     mean : Ask for the mean of this column. By default a number of rows.
     minus : Ask for the difference to the answer for this condition. By default no difference.
     confidence : Set the confidence with which all bounds hold together.
     acceptance : Assume that a round is accepted with at least this probability. By default nothing is assumed.
-    intended : List the intended questions, and what the release states about each.
+    intended : List the intended questions, and say how well the release answers each.
     """
     from synthrelease.answers.bounds import bound as ask
     from synthrelease.answers.stated import verdict
@@ -229,7 +234,7 @@ def bound(
         return
     release = load(folder)
     answer = ask(release, query, given=given, mean=mean, minus=minus, confidence=confidence, acceptance=acceptance)
-    # as it was asked, of any length: it has just been read
+    # without validation: `ask` has just read the question, which may have any length
     question = QuestionTable.model_construct(query=query, given=given, mean=mean, minus=minus)
     statement, estimated = verdict(release, question), _estimated(release, question, confidence)
     if as_json:
@@ -239,12 +244,12 @@ def bound(
     else:
         screen.print(str(answer))
         if estimated is not None:
-            screen.print(f"\nBeside it, from noisy tables (synthrelease estimate): {estimated.short}\n", soft_wrap=True)
+            screen.print(f"\nEstimate from noisy tables (synthrelease estimate): {estimated.short}\n", soft_wrap=True)
         screen.print(f"Stated: {statement.word} ({statement.because}).")
 
 
 def _estimated(release: PublishedRelease, question: QuestionTable, confidence: float) -> Estimate | None:
-    """Estimate the question that `bound` got; return None if no noisy table answers it."""
+    """Return the estimate for the question of `bound`, or None if no noisy table answers the question."""
     from synthrelease.answers.stated import in_words
 
     words = in_words(question)
@@ -259,7 +264,7 @@ def _estimated(release: PublishedRelease, question: QuestionTable, confidence: f
 
 
 def _intended(folder: Path, as_json: bool) -> None:
-    """Print what the release states about each question of its own list."""
+    """Print how well the release answers each of its intended questions."""
     from synthrelease.answers.stated import question, verdict
     from synthrelease.published import load
 
@@ -274,11 +279,11 @@ def _intended(folder: Path, as_json: bool) -> None:
         more = f"; estimate: {statement.estimated}" if statement.estimated else ""
         screen.print(f"{words}: {statement.word} ({statement.because}){more}")
     if not statements:
-        screen.print("The release names no intended queries.")
+        screen.print("The release names no intended questions.")
 
 
 def _plain(bound: Bound) -> dict[str, Any]:
-    """Return the figures of a bound for programs; a limit that says nothing is null."""
+    """Return a bound as a dict for JSON. An infinite limit becomes None."""
     names = ("question", "kind", "answer", "low", "high", "unit", "confidence", "acceptance", "n_rows")
     return {name: getattr(bound, name) for name in names} | {
         "shares": list(bound.shares) if bound.kind == "count" else None,
@@ -315,15 +320,15 @@ def verify(
 ) -> None:
     """Check a published release without private data, and list what cannot be checked.
 
-    Exits with code 5 if something is wrong, or if a check needs a package that is not known here. --no-plan --no-documents
-    leaves the checks that work with any version.
+    Exits with code 5 if a check fails, or if a check needs a package that is not known here. With --no-plan and --no-documents,
+    only the checks that work with any version of the program are made.
 
     Parameters
     ----------
     public_key : Check the signature with this public key of the publisher. By default with the key in the folder.
     earlier : Compare with this earlier release of the register, or with the one that an erratum replaces. By default none.
     commitment : Compare with this commitment from before the run (see commit). By default none.
-    plan : Compute plan and criterion values again from the specification.
+    plan : Compute the plan and the criterion values again from the specification.
     documents : Write all other documents again and compare.
     trust : Run these packages, which took part in the release, for the checks that need them. By default none.
     """
@@ -340,16 +345,14 @@ def verify(
 
 
 def _print_verified(report: Report, folder: Path, what: str) -> None:
-    """Print the checks and what cannot be checked. Raises VerificationFailed if a check failed or this version
-    cannot make it.
-    """
+    """Print the checks and what cannot be checked. Raises VerificationFailed if a check failed or needs another package."""
     print_report(report)
     if report.unknown:
         raise VerificationFailed(
-            f"{folder}: nothing is wrong with what was checked. Some checks are not known here: they need another package."
+            f"{folder}: no check failed, but some checks could not be made, because they need another package."
         )
     if not report.passed:
-        raise VerificationFailed(f"{folder}: this {what} does not fit together. See the problems above.")
+        raise VerificationFailed(f"{folder}: a check of this {what} failed. See the problems above.")
     screen.print("Nobody can check without the private file:")
     screen.bullets(map(printable, report.beyond))
 
@@ -361,7 +364,7 @@ def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) 
 
     Parameters
     ----------
-    package : Describe this package.
+    package : Describe and try this package.
     """
     from synthrelease.spec.plugins import described
     from synthrelease.studio.audit.contracts import check_package
@@ -372,9 +375,9 @@ def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) 
     failed = 0
     for name, problems in check_package(table):
         failed += len(problems)
-        screen.print(f"{name}: {'; '.join(problems) or 'no problem was found on small tables'}.")
+        screen.print(f"{name}: {'; '.join(problems) or 'no problem found on small tables'}.")
     if failed:
-        raise VerificationFailed(f"{package}: {failed} problems. See above.")
+        raise VerificationFailed(f"{package}: {failed} problems were found. See above.")
 
 
 def card(
@@ -404,7 +407,7 @@ def card(
 
         write_folder(preview(spec), target, key)
         warn_of_gaps(spec)
-        screen.print(f"A preview, with placeholders for figures, is {target / 'README.html'!s}.")
+        screen.print(f"Wrote a preview of the data card, with placeholders for results: {target / 'README.html'!s}.")
         return
     from synthrelease.bundle.preview import rewritten
     from synthrelease.bundle.verify import verify_bundle
@@ -414,7 +417,7 @@ def card(
     report, anew = verify_bundle(bundle), (COMPLETE, "documents", "calibration")
     if not all(check.passed for check in report.checks if check.name not in anew):
         print_report(report)
-        raise VerificationFailed(f"{bundle}: expected a release that fits together, found problems. Nothing was written.")
+        raise VerificationFailed(f"{bundle}: expected a release that passes its checks, found problems. Nothing was written.")
     with new_folder(target) as new:
         new.seal(rewritten(read_files(bundle), spec, new.keep), key)
     warn_of_gaps(spec)
@@ -423,7 +426,7 @@ def card(
 
 
 def print_outcomes(folder: Path) -> None:
-    """Print the result of each option of a release that was written."""
+    """Print the result of each option of a written release, such as a calibration."""
     from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 
@@ -432,7 +435,9 @@ def print_outcomes(folder: Path) -> None:
 
 
 def print_report(report: Report) -> None:
-    """Print the checks. Control characters in texts of the files are written out: they could hide what is said."""
+    """Print a table of the checks. Control characters in texts of the files are shown as escape codes, because they could hide
+    text.
+    """
     from rich.text import Text
 
     rows = []
@@ -448,7 +453,9 @@ def printable(text: str) -> str:
 
 
 def warn_of_gaps(spec: Any) -> None:
-    """List what the data card will lack and what further files will rename; `card --bundle` can change both later."""
+    """Print which facts the data card will lack and which columns further files will rename. `card --bundle` can change them
+    later.
+    """
     if spec.bundle.chosen:
         from synthrelease.bundle.formats import renamings
 
@@ -456,11 +463,11 @@ def warn_of_gaps(spec: Any) -> None:
             screen.print(line, style="yellow")
     if missing := spec.unstated:
         listed = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        screen.print(f"The data card will lack: {listed}. The card will say that they are not stated.", style="yellow")
+        screen.print(f"The data card will say that these facts are not stated: {listed}.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():
         screen.print(
-            "The acceptance file lacks a description of what the release must be good for. specification.json, which is "
-            "published, has none either.",
+            "The acceptance file does not describe what the release must be good for, and so the published specification.json "
+            "does not, either.",
             style="yellow",
         )
 
@@ -476,18 +483,19 @@ def estimate(
 
     QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN", "quantile 0.9 COLUMN" or "slope COLUMN on COLUMN, COLUMN".
     "by COLUMN" asks for each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35"
-    compares two groups; the second may be "the rest". Limits in conditions lie between released bins.
+    compares two groups. The second group may be "the rest". Limits in conditions lie between released bins.
 
-    Each number has an interval for the file, the rows that the rules keep, and one for a population of which these rows are a
-    simple random sample (docs/estimates.md). If no noisy table has the columns, use `synthrelease bound`.
+    Each estimate has two intervals (docs/estimates.md): one for the file (the rows that the rules keep), and one for a
+    population from which these rows are a simple random sample. If no noisy table has the columns, use `synthrelease bound`.
 
-    Several releases give the number in each, the changes between them with intervals, and the common level.
+    For several releases, the command prints the estimate of each release, the changes between them with intervals, and the
+    common level.
 
     Parameters
     ----------
-    words : Released folder, or folders of several years in their order. Then the question, such as "mean income by sex where
+    words : The released folder, or the folders of several years in order, then the question, such as "mean income by sex where
         age >= 30".
-    confidence : Set the confidence of each interval. With --together, of all intervals at once.
+    confidence : Set the confidence of each interval, or with --together of all intervals at once.
     together : Widen the intervals so that all of them hold at once. By default each holds by itself.
     as_csv : Print CSV for R, Stata or a spreadsheet. By default text.
     """
@@ -498,7 +506,7 @@ def estimate(
         raise InputError("expected --json or --csv, found both.")
     *folders, question = words
     if not folders:
-        raise InputError("expected the folder of a release and a question, found one of them.")
+        raise InputError("expected the folder of a release and a question, found only one argument.")
     if len(folders) == 1:
         answer = ask(folders[0], question, confidence=confidence, together=together)
     else:
@@ -519,15 +527,15 @@ def rows(
 ) -> None:
     """Draw rows that meet a condition, from published noisy tables.
 
-    They come from a model of the noisy tables, without a new look at the private file, so they cost no epsilon. The command
-    says which columns were measured together with the condition. If the noise does not tell that the group has rows, it draws
+    The rows come from a model of the noisy tables. The private file is not read, and no epsilon is spent. The command says
+    which columns were measured together with the condition. If the noise hides whether the group has rows at all, it draws
     none.
 
     Parameters
     ----------
     where : Draw rows that meet this condition, such as "region == 'north' and age >= 80".
     out : Write the rows to this new CSV file, in the form of data.csv.
-    n : Draw so many rows.
+    n : Draw this number of rows.
     """
     from synthrelease.bundle.rows import conditional_rows
 

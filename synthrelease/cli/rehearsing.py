@@ -1,4 +1,4 @@
-"""The commands for public data: compare, rehearse, allocate, simulate."""
+"""Define the commands that work on public data: compare, rehearse, allocate, simulate."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 # compare: other ways to protect a table, on public data.
 
 NONE = "NONE"
-"""In place of an epsilon, where nothing is promised."""
+"""Printed in place of epsilon for a method without a privacy guarantee."""
 
 FIXED = 5
-"""Columns before the criteria: method, guarantee, thresholds met, CPU time, risk."""
+"""Number of columns before the criteria: method, epsilon, thresholds met, CPU time, match risk."""
 
 
 def compare(request: ComparisonRequest) -> None:
-    """Compare with other ways to protect the table, on the same PUBLIC file.
+    """Compare the configurations with other ways to protect the table, on the same PUBLIC file.
 
-    Shows criteria, utility and risk of each method, without noise. No release uses these methods (docs/appendix/baselines.md).
-    Reads nothing private and spends nothing.
+    Shows criteria, utility and risk of each method. The values have no noise. No release uses these methods
+    (docs/appendix/baselines.md). Reads nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.spec.shortlist import narrowed
@@ -47,13 +47,13 @@ def compare(request: ComparisonRequest) -> None:
         write_comparison(comparison, request.out)
     _print_comparison(comparison)
     if request.out is not None:
-        screen.print(f"\nEvery figure is in {request.out!s}.")
+        screen.print(f"\nAll results are in {request.out!s}.")
 
 
 def _print_comparison(comparison: MethodComparison) -> None:
     from synthrelease.studio.rehearsal.compare import comparison_rows, comparison_words, configuration_words
 
-    screen.print(f"{configuration_words(comparison)}. Public data: nothing here protects anybody.")
+    screen.print(f"{configuration_words(comparison)}. The data are public, so nothing here protects anybody.")
     headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(comparison.spec.criteria) + 1)))
     rows = comparison_rows(comparison)
     for block in _blocks(headings, rows, screen.console.width):
@@ -64,7 +64,7 @@ def _print_comparison(comparison: MethodComparison) -> None:
             box=None,
             padding=(0, 2, 0, 0),
         )
-    screen.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:")
+    screen.print("\nCriterion values divided by their thresholds, without noise. Above 1, the threshold is missed:")
     for number, criterion in enumerate(comparison.spec.criteria, start=1):
         screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}")
     screen.print()
@@ -72,7 +72,9 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Return which columns stand side by side: all where the terminal is wide enough, else criteria in several tables."""
+    """Return the columns of each printed table: one table if the terminal is wide enough, else several with some criteria
+    each.
+    """
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
     for column in range(FIXED, len(headings)):
@@ -85,7 +87,7 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
 
 
 def _shown(cell: str, *, of_criterion: bool) -> Text:
-    """Return a table cell, in red if nothing is promised or if a share of a threshold exceeds its limit."""
+    """Return a table cell, in red if the method has no guarantee or if the criterion misses its threshold."""
     from rich.text import Text
 
     missed = of_criterion and cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
@@ -93,10 +95,10 @@ def _shown(cell: str, *, of_criterion: bool) -> Text:
 
 
 def rehearse(request: RehearsalRequest) -> None:
-    """Try the configurations on PUBLIC data: which pass, how often, at which budget.
+    """Try the configurations on PUBLIC data: which are accepted, how often, at which budget.
 
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private and spends nothing.
-    Exits with code 3 if no configuration is accepted often enough, and with code 1 if it was stopped.
+    Exits with code 3 if no configuration is accepted often enough, and with code 1 if the rehearsal is not complete.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.rehearse import rehearse as run
@@ -128,8 +130,8 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 
     questions = survey_errors(spec, request.data, request.seed)
     screen.print(
-        f"One standard deviation of each error, over {REPLICATES} samples of the public file, drawn as [design] says. Answers "
-        "are among rows that have one; they go missing by stratum and weight class as in the file."
+        f"Standard deviation of each error over {REPLICATES} samples of the public file, drawn as [design] says. Rows without "
+        "an answer do not count. Answers go missing by stratum and weight class, as in the file."
     )
     table = Table("question", "answer", "sampling", "missing answers", "noise")
     for question in questions:
@@ -142,8 +144,8 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 def allocate(request: AllocationRequest) -> None:
     """Divide an epsilon among measured tables, sums and the joint test, on PUBLIC data.
 
-    Or find the least epsilon that is enough. Prints the lines for the configuration, and how often a release with them
-    succeeds. Reads nothing private and spends nothing.
+    Can also find the smallest epsilon that is enough. Prints the lines for the configuration, and how often a release with
+    these lines finds a table. Reads nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.allocation import allocation_lines, allocation_words, choose_allocation
@@ -164,29 +166,31 @@ def simulate(
 
     Parameters
     ----------
-    facts : Published tables and means, a TOML file (docs/drafting.md).
+    facts : Read the published tables and means from this TOML file (docs/drafting.md).
     rows : Draw this number of rows.
-    out : Write this new file: .csv, .csv.gz or .parquet.
+    out : Write the rows to this new file: .csv, .csv.gz or .parquet.
     seed : Set the random seed. The same seed gives the same rows.
     """
     from synthrelease.studio.rehearsal.surrogates import check_table_path, simulate, write_table
 
     check_table_path(out)
     write_table(simulate(facts, rows, seed=seed), out)
-    screen.print(f"{rows} simulated rows are in {out!s}. They follow the published figures; no row is a person.")
+    screen.print(f"Wrote {rows} simulated rows to {out!s}. The rows follow the published tables and means. No row is a person.")
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
-    """Return whether the proposal in this folder was already adopted and nothing is left to do."""
+    """Return whether the proposal in this folder was adopted before.
+
+    Raises InputError if the proposal was adopted before and `adopt` is False."""
     from synthrelease.errors import InputError
     from synthrelease.studio.drafting.edits import adopted_before
 
     if not adopted_before(spec, out):
         return False
     message = (
-        f"{out} is the rehearsal of {config} before its proposal was adopted: the configuration has that budget and those "
-        f"rounds now, and costs {loss_text(spec.plan.total)}. {_fits(spec, out)} A rehearsal of the configuration as it "
-        "is now needs another folder (--out)."
+        f"{out} has the rehearsal of {config} before its proposal was adopted. The configuration has the proposed budget and "
+        f"rounds now, and costs {loss_text(spec.plan.total)}. {_fits(spec, out)} To rehearse the present configuration, choose "
+        "another folder (--out)."
     )
     if not adopt:
         raise InputError(message)
@@ -201,19 +205,19 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
     reason = why_not(rehearsal)
     if reason:
-        screen.print(f"Nothing was adopted, and {config} is as it was: {reason}.")
+        screen.print(f"Nothing was adopted, and {config} is unchanged: {reason}.")
         return
     done = adopt(config, rehearsal.spec, rehearsal.proposal.chosen)
     screen.print(
-        f"Adopted: {done.path} costs {loss_text(done.spec.plan.total)} now, before {loss_text(done.before)}. "
-        + _fits(done.spec, out),
+        f"Adopted the proposal: {done.path} costs {loss_text(done.spec.plan.total)} now. Before, it cost "
+        f"{loss_text(done.before)}. " + _fits(done.spec, out),
         soft_wrap=True,
     )
     screen.bullets([*done.changes, *nothing_words(rehearsal)])
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """Return what `release` will print about the shortlist of a rehearsal."""
+    """Return a sentence that says whether `release` will accept the shortlist of a rehearsal, and why not."""
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 
@@ -221,8 +225,8 @@ def _fits(spec: Any, out: Path) -> str:
     try:
         narrowed(spec, shortlist)
     except SpecError as error:
-        return f"`release` refuses {shortlist} as it is: {error}"
-    return f"{shortlist} fits it."
+        return f"`release` refuses {shortlist}: {error}"
+    return f"{shortlist} fits the configuration."
 
 
 def _print_rehearsal(rehearsal: Any, out: Path) -> None:
@@ -245,9 +249,9 @@ def _print_rehearsal(rehearsal: Any, out: Path) -> None:
             screen.bullets(texts)
         if heading.startswith("Budget") and rehearsal.proposal is not None and rehearsal.proposal.chosen is not None:
             adopts = " (the same command with --adopt writes them)" if rehearsal.proposal.confirmed else ""
-            screen.print(f"\nLines of this plan for the configuration{adopts}:\n")
+            screen.print(f"\nLines for the configuration, with this plan{adopts}:\n")
             screen.print(lines(rehearsal.proposal.chosen))
     if not rehearsal.complete:
-        screen.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
-    further = " Further attempts compared budgets and tried the plan." if rehearsal.proposal is not None else ""
-    screen.print(f"\n{rehearsal.n_attempts} attempts chose the shortlist.{further} The report is {out / 'report.html'}.")
+        screen.print("The rehearsal is not complete (time limit, or stopped). Run the same command again to continue.")
+    further = " More attempts compared budgets and tried the proposed plan." if rehearsal.proposal is not None else ""
+    screen.print(f"\nThe shortlist is based on {rehearsal.n_attempts} attempts.{further} The report is {out / 'report.html'}.")

@@ -1,6 +1,6 @@
-"""The commands that use a private file or its ledger: release, ledger, demo.
+"""Define the commands that use a private file or its ledger (release, scout, ledger), and the demonstrations.
 
-`publish` releases, in its order; this file says in words what happened.
+The module `publish` carries out the release; this module prints what happens.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
 
     Parameters
     ----------
-    file : Ledger file.
+    file : Write the new ledger to this file.
     dataset : Name the dataset. Each dataset has one ledger.
-    limit : Limit the epsilon of all releases together.
-    delta_limit : Limit the delta of all releases together. 0 allows releases without a delta only.
+    limit : Set the limit on the epsilon of all releases together.
+    delta_limit : Set the limit on the delta of all releases together. 0 allows only releases with delta 0.
     """
     from synthrelease.privacy.ledger import open_ledger
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
     screen.print(f"Opened {file!s}. For your logbook: {statement.logbook_line()}")
     if not statement.delta_limit:
-        screen.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
+        screen.print("This ledger allows only releases with delta 0. Other releases need a ledger with --delta-limit.")
 
 
 def scout(request: ScoutRequest) -> None:
@@ -98,8 +98,8 @@ def scout(request: ScoutRequest) -> None:
     )
     bins = document.bins()
     screen.print(
-        f"Counts of {document.rows:,} rows have noise with a standard deviation of {document.deviation:.0f}. Bins for a draft: "
-        f"{sum(drafted.n_bins for drafted in bins)} in {len(bins)} columns."
+        f"The counts of {document.rows:,} rows have noise with a standard deviation of {document.deviation:.0f}. A draft gets "
+        f"{sum(drafted.n_bins for drafted in bins)} bins in {len(bins)} columns."
     )
     screen.print(
         f"Wrote {request.out!s}. Next: `synthrelease init NAME --scout {quoted(request.out)}`, then plan and release with this "
@@ -118,16 +118,16 @@ def split(
 ) -> None:
     """Split a register into pieces, once and for ever. Costs nothing.
 
-    A release then spends on the records of one piece only. A new secret key and the record number decide the piece of a record.
+    A release then spends the budget of one piece only. A new secret key and the record number decide the piece of a record.
     Keep the key in the enclave, back it up, and show it to nobody. Without it no piece can be read again.
 
     Parameters
     ----------
-    file : Ledger file.
+    file : Write the split to this ledger.
     config : Read the table [split] of this configuration.
     data : Read the record numbers of this private file, and nothing else.
     key : Write the secret key to this new file. [default: LEDGER.key]
-    trust : Run these packages of [[plugins]], as the configuration is loaded with them. By default none.
+    trust : Run these packages of [[plugins]] when the configuration is loaded. By default none.
     """
     from synthrelease.releasing.release import split_register
     from synthrelease.sources.source import Source
@@ -144,11 +144,12 @@ def split(
 def plan_years(file: LedgerFile, config: ConfigOption, expect_head: str | None = None) -> None:
     """Write a plan over years to the ledger, once, before the first year. Costs nothing.
 
-    The ledger then accepts one release of each year, refuses others, and limits what a person pays over all years.
+    The ledger then accepts one release of each year and the planned second releases, and refuses all others. The plan limits
+    the privacy loss of a person over all years.
 
     Parameters
     ----------
-    file : Ledger file.
+    file : Write the plan to this ledger.
     config : Read the plan over years ([series]) of this configuration.
     """
     from synthrelease.errors import Problem, SpecError
@@ -169,7 +170,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
 
     Parameters
     ----------
-    file : Ledger file.
+    file : Read this ledger.
     """
     from synthrelease.privacy.ledger import load_ledger
 
@@ -186,7 +187,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         rows.append([*cells, *(of_options[name] for name in option_columns)])
     screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *option_columns), rows, title=statement.dataset)
     if statement.domain:
-        screen.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
+        screen.print(f"Exact numbers of rows were published for the domain {statement.domain[:16]}, and may be for no other.")
     if statement.split:
         _print_pieces(statement, statement.split)
     if statement.horizon:
@@ -207,16 +208,16 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
     promise, second = plan.promise, sum(note.again for note in notes)
     persons = f"{plan.in_year} in a year and {plan.in_all} in all" if plan.in_all > 1 else "1 in all years"
     screen.print(
-        f"A plan over the years {plan.years[0]} to {plan.years[-1]} promises a person epsilon "
-        f"{decimal_text(promise.epsilon if promise else Fraction(0))} at most, with so many records: {persons}. "
-        f"Paid so far, by a person: epsilon {decimal_text(statement.epsilon)}. Years left: {', '.join(years_left) or 'none'}. "
-        f"Second releases of a year left: {plan.fallbacks - second}"
+        f"A plan over the years {plan.years[0]} to {plan.years[-1]} guarantees each person at most epsilon "
+        f"{decimal_text(promise.epsilon if promise else Fraction(0))}. The greatest number of records of a person is "
+        f"{persons}. Spent on a person so far: epsilon {decimal_text(statement.epsilon)}. Remaining years: "
+        f"{', '.join(years_left) or 'none'}. Remaining second releases of a year: {plan.fallbacks - second}"
         f"{f' (epsilon {decimal_text(plan.fallback_epsilon)})' if plan.fallbacks else ''}."
     )
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """Print what the records of each piece have paid, and which amount counts against the limit."""
+    """Print the epsilon spent on the records of each piece, and which amount counts against the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
@@ -225,21 +226,22 @@ def _print_pieces(statement: Statement, split: Split) -> None:
 
     pieces = [f"piece {piece}: {shown(spent.before(piece))}" for piece in read]
     if unread := split.pieces - len(read):
-        pieces.append(f"{unread} that no release read alone: {shown(spent.of_all)}")
+        pieces.append(f"pieces that no release read alone ({unread}): {shown(spent.of_all)}")
     screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(pieces)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
     screen.print(
-        "The sum below is the cost of the dearest piece: a record whose number stays pays it. Where a record may be "
-        f"replaced by one of another number, two pieces change: epsilon {decimal_text(spent.most_renumbered)}{delta}."
+        "The sum below is the largest cost of a piece. It holds if a replaced record keeps its record number. If a record may "
+        "be replaced by one with another number, two pieces can change, and the cost is epsilon "
+        f"{decimal_text(spent.most_renumbered)}{delta}."
     )
 
 
 def renew(file: LedgerFile, expect_head: str) -> None:
-    """Write a lost head file again. Compares it with the head in your logbook.
+    """Write a lost head file of a ledger again. Compares the ledger with the head in your logbook.
 
     Parameters
     ----------
-    file : Ledger file.
+    file : Renew the head file of this ledger.
     expect_head : Compare with this head from your logbook.
     """
     from synthrelease.privacy.ledger import renew_head
@@ -260,13 +262,15 @@ def release(request: ReleaseRequest) -> None:
 
 
 def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, question: str | None = None) -> None:
-    """Release what the request describes; print the progress and the result.
+    """Release one table as the request describes, and print progress and result.
+
+    Raises typer.Exit with code 3 if no table was accepted.
 
     Parameters
     ----------
-    steps : whether the plan and each step are printed; otherwise the outcome alone.
-    charges : whether the outcome has each charge of the budget.
-    question : an example for the released folder.
+    steps : whether the plan and each step are printed; otherwise only the result.
+    charges : whether the result lists each charge of the budget.
+    question : a question printed as an example of what to do next.
     """
     from synthrelease.cli.outcome import budget_text, print_outcome
     from synthrelease.publish import chosen, publish
@@ -276,7 +280,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
         lines: list[Callable[[str], None]] = []
 
         def show(phase: str) -> None:
-            if not lines:  # the line begins with the first phase: what is printed before would break it
+            if not lines:  # the progress line begins with the first phase: an earlier print would break it
                 lines.append(stack.enter_context(progress_line()))
             lines[0](phase)
 
@@ -285,7 +289,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
         total = chosen(request).plan.total
         err.print(f"The search found no acceptable table. {budget_text(total.epsilon, total.delta)} is spent.")
         if steps:
-            err.print("Rehearse on public data to find a plan that ends with a table more often: synthrelease rehearse.")
+            err.print("To find a plan that finds a table more often, run `synthrelease rehearse` on public data.")
         raise typer.Exit(NOTHING_RELEASED)
     document = read_leniently((published.folder / "release.json").read_bytes())
     print_outcome(document, published.folder, charges=charges, question=question)
@@ -295,10 +299,12 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
-    """Return the progress printer; it is made here so that other commands need not load its libraries."""
-    from synthrelease import publish as room
+    """Return a listener that prints the progress of a release. Its class is defined here, so that only a release loads
+    `publish`.
+    """
+    from synthrelease import publish as publishing
 
-    class Quiet(room.Listener):
+    class Quiet(publishing.Listener):
         def phase(self, name: str) -> None:
             show(name)
 
@@ -308,8 +314,8 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             warn_of_gaps(spec)
             if not request.nobodys:
                 err.print(
-                    "No row of the private file is read before the charge. `synthrelease check CONFIG --data DATA` checks "
-                    "whether the file fits, and spends nothing."
+                    "No row of the private file is read before the budget is charged. `synthrelease check CONFIG --data DATA` "
+                    "checks whether the file fits, and spends nothing."
                 )
 
         def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
@@ -322,15 +328,16 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
         def tried(self, found: DryRun) -> None:
             count = len(found.configurations)
             screen.print(
-                f"Tested {count} configuration{'s' if count > 1 else ''} on invented rows. One attempt takes "
+                f"Tried {count} configuration{'s' if count > 1 else ''} on made-up rows. One attempt takes "
                 + ("less than a second." if found.seconds < 1 else f"up to {found.seconds:.0f} seconds.")
             )
 
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             err.print(
-                f"No --ledger is given, but ledgers exist nearby: {names}. If one of them belongs to these data, name it "
-                "with --ledger. Otherwise it does not count this run, although two runs on the same people add up.",
+                f"No --ledger is given, but there are ledgers nearby: {names}. If one of these ledgers belongs to the data, "
+                "name it with --ledger. Otherwise it will not count this run, although the privacy losses of two runs on the "
+                "same people add up.",
                 style="yellow",
             )
 
@@ -338,7 +345,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             screen.print(f"Charged the budget to {ledger!s}. For your logbook: {statement.logbook_line()}")
             if request.ledger is None:
                 screen.print(
-                    "This ledger counts releases into this folder alone. Use --ledger FILE to count all releases of a dataset."
+                    "This ledger counts only releases into this folder. Use --ledger FILE to count all releases of a dataset."
                 )
 
     return Printing() if steps else Quiet()
@@ -349,7 +356,9 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 
 def five_years(folder: Path, jobs: int) -> None:
-    """Run a series of five years as a steward would: the promise first, then each year, then the changes."""
+    """Run the commands of a series of five years: the plan over the years, a release of each year, then the changes between
+    years.
+    """
     simulate = _script("years")
     facts, changes = simulate["read_facts"]()
     years = [changes["first"] + number for number in range(len(changes["births_per_1000"]))]
@@ -365,13 +374,13 @@ def five_years(folder: Path, jobs: int) -> None:
             typed("ledger", "years", ledger, "--config", config)
         further = ["--data", data, "--out", out, "--ledger", ledger, "--unrehearsed", "--jobs", jobs]
         if typed("release", config, *further, ends=(NOTHING_RELEASED,)) and year > years[0]:
-            screen.print("The plan has room for a second release of this year. It does not use last year's release.")
+            screen.print("The plan allows a second release of this year, which does not use the release of last year.")
             again = _configuration(folder, year, released, again=True)
             typed("release", again, *further, ends=(NOTHING_RELEASED,))
         if out.exists():
             released.append(out)
         else:
-            screen.print("The demonstration goes on without a release of this year.")
+            screen.print("The demonstration continues without a release of this year.")
     typed("ledger", "show", ledger)
     if len(released) > 1:
         typed("verify", released[-1], "--with", released[-2])
@@ -399,7 +408,10 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
 
 
 def typed(*words: object, ends: Collection[int] = ()) -> int:
-    """Print a command as a steward would type it, and run it. Return its exit status, which must be 0 or in `ends`."""
+    """Print a command as a steward would type it, and run it. Return its exit code.
+
+    Raises typer.Exit if the exit code is neither 0 nor in `ends`.
+    """
     from synthrelease.cli import app
 
     screen.print(f"\n$ synthrelease {' '.join(_shown(str(word)) for word in words)}", style="bold")
@@ -420,7 +432,7 @@ RUNS = 5
 
 
 class Shipped(StrEnum):
-    """A release that comes with the program."""
+    """The releases that `demo` can run."""
 
     births = "births"
     paper = "paper"
@@ -436,7 +448,7 @@ BIRTHS = {
     Shipped.paper: ("configs/births-paper.toml", "gestation_week < 37"),
     Shipped.published: ("configs/births-measured.toml", "mean birth_weight by birth_sex"),
 }
-"""Of each release of births its configuration, which needs no extra library, and an example of a question."""
+"""Configuration and example question of each release of births. These releases need no extra library."""
 
 
 def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, jobs: Number = 1) -> None:
@@ -445,11 +457,11 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
     Parameters
     ----------
     out : Write the released files to this new folder.
-    release : Choose the data. births: 160,000 births, 6 columns, some seconds. paper: the same births as Hod & Canetti (2024)
-        released theirs, beside Table 2 of the paper. published: the same births with noisy tables, for estimate. labour: a
-        survey with codes, gaps and weights. visits: patients with hospital stays. years: five years of births. country:
-        people in municipalities and regions. The last four show every command and take minutes; visits, labour and country
-        write the release to DIR/release.
+    release : Choose the data. births: 160,000 births, 6 columns, some seconds. paper: the same births, released with the method
+        of Hod & Canetti (2024), beside Table 2 of the paper. published: the same births with noisy tables, for estimate.
+        labour: a survey with codes, missing values and weights. visits: patients with hospital stays. years: five years of
+        births. country: people in municipalities and regions. The last four show every command and take minutes; visits, labour
+        and country write the release to DIR/release.
     charges : Print each charge of the privacy budget (births and published; off by default, always on for paper).
     """
     from synthrelease.bundle.write import check_free
@@ -513,11 +525,11 @@ def _until_released(command: Callable[[], None]) -> None:
 
 
 File = tuple[str, str | None]
-"""A file, and that of its members."""
+"""A file of rows, and the file of its members or None."""
 
 
 def _survey(folder: Path) -> tuple[File, File]:
-    """Return last year's public survey, and make this year's confidential one."""
+    """Simulate this year's confidential survey. Return the public survey of last year and the confidential survey."""
     from synthrelease.resources import resource
 
     survey, script = folder / "survey.csv.gz", _script("labour")
@@ -528,7 +540,9 @@ def _survey(folder: Path) -> tuple[File, File]:
 
 
 def _patients(folder: Path) -> tuple[File, File]:
-    """Make last year's public files of patients and stays, and this year's confidential ones."""
+    """Simulate the public files of last year's patients and stays, and the confidential files of this year. Return both pairs
+    of files.
+    """
     script = _script("visits")
     facts = script["read_facts"]()
 
@@ -542,7 +556,9 @@ def _patients(folder: Path) -> tuple[File, File]:
 
 
 def _people(folder: Path) -> tuple[File, File]:
-    """Make the people of a country last year, public, and this year, confidential."""
+    """Simulate the people of a country: the public file of last year and the confidential file of this year. Return both
+    files.
+    """
     script = _script("country")
     facts = script["read_facts"]()
 
@@ -557,11 +573,11 @@ def _people(folder: Path) -> tuple[File, File]:
 
 
 _PUBLIC, _CONFIDENTIAL = ("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)
-"""Folder, seed and year of last year's public file and of this year's confidential one."""
+"""Folder, seed and number of later years: first of last year's public file, then of this year's confidential file."""
 
 
 def _script(name: str) -> dict[str, Any]:
-    """Return the functions of the script that simulates a file."""
+    """Return the functions and constants of the script `simulate_NAME.py`, by their names."""
     from synthrelease.resources import resource
 
     return runpy.run_path(str(resource(f"public_data/simulate_{name}.py")))
@@ -569,14 +585,18 @@ def _script(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Demonstration:
-    """A release of simulated files that shows every command of a steward.
+    """A demonstration that runs the commands of a steward, from plan to answers, on simulated files.
 
     Attributes
     ----------
-    files : makes the public and the confidential file in a folder.
-    minutes : of the rehearsal.
-    planned : for how many rows the plan is shown; None where it is not.
-    questions : for `estimate`. queries : for `bound`, each with the condition among whom a share is asked for.
+    config : path of the shipped configuration.
+    files : writes the public and the confidential file into a folder, and returns their paths.
+    dataset : name of the dataset in the ledger.
+    limit, delta_limit : limits of the ledger.
+    minutes : time limit of the rehearsal.
+    planned : number of rows for which the plan is shown; None for no plan.
+    questions : questions for `estimate`.
+    queries : questions for `bound`, each with the condition of --given ("" for none).
     """
 
     config: str
@@ -603,12 +623,12 @@ class Demonstration:
         trying = ["--out", trial, "--keep", 1, "--copies", 0, "--minutes", self.minutes, "--jobs", jobs]
         if typed(
             "rehearse", config, "--data", public, *of_public, *trying, ends=(STOPPED, NOTHING_RELEASED)
-        ):  # its minutes may end
-            screen.print("The demonstration goes on with what was found so far.")
+        ):  # stops when its minutes are over
+            screen.print("The demonstration continues with the results so far.")
         limits = ["--limit", self.limit, "--delta-limit", self.delta_limit]
         typed("ledger", "open", ledger, "--dataset", self.dataset, *limits)
         typed("check", config, "--data", private, *of_private)
-        shortlist = trial / "shortlist.toml"  # on a slow machine the minutes may end before anything is known
+        shortlist = trial / "shortlist.toml"  # on a slow machine, the minutes may end before there is a shortlist
         tried = ["--shortlist", shortlist] if shortlist.is_file() else ["--unrehearsed"]
         typed("release", config, "--data", private, *of_private, "--out", out, "--ledger", ledger, *tried, "--jobs", jobs)
         typed("verify", out)

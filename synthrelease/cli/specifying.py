@@ -1,4 +1,4 @@
-"""The commands before a release: plan, check, commit, schema. They spend nothing and show nothing of the data."""
+"""Define the commands before a release: plan, check, commit, schema. They spend nothing and show no value of the data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines of `plan` on the pairs of columns whose association the rows preserve, for this number of rows."""
+    """Yield the lines of `plan` about the pairs of columns whose association the released rows preserve, for a file of `rows`
+    rows.
+    """
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
     from synthrelease.spec.associations import planned_associations
@@ -57,15 +59,15 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     not_preserved = [pair for pair in known if not all(model.of(*pair) for model in models)]
     lost = [pair for pair in not_preserved if strengths[pair] >= LEAST_STRENGTH]
     if independent := len(not_preserved) - len(lost):
-        yield f"{so_many(independent, 'other pair has', 'other pairs have')} no association in the public file to preserve."
+        yield f"{so_many(independent, 'other pair has', 'other pairs have')} no association in the public file."
     if strongest := [" × ".join(pair) for pair in sorted(lost, key=lambda pair: -strengths[pair])]:
-        yield f"Associated in the public file, but not preserved or only in part: {_shown(strongest)}."
+        yield f"Pairs that are associated in the public file, but preserved only in part or not at all: {_shown(strongest)}."
     if pairs.columns and pairs.unknown < pairs.pairs:
         yield sentences("en")["carried_list" if pairs.only else "carried_others"]
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():
         yield f"  {line.column} × {', '.join(line.others)}"
     if (further := len(pairs.columns) - MOST_LINES) > 0:
-        yield f"  and pairs of {further} more columns; `synthrelease plan --json` lists every pair."
+        yield f"  and pairs of {further} more columns. `synthrelease plan --json` lists every pair."
     if pairs.carried_triples:
         triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
         counted = f"{len(pairs.carried_triples):,} of {pairs.triples:,}"
@@ -73,7 +75,9 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
 
 
 def _rows_of(spec: ReleaseSpec, rows: int | None) -> int:
-    """Return the number of rows to plan for: the requested number, or the rows of the public file the draft was tried on."""
+    """Return the number of rows to plan for: the requested number, else the rows of the public file that the configuration was
+    tried on, else the usual number.
+    """
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.tried import rows_tried
 
@@ -91,14 +95,14 @@ def commit(
     shortlist: File | None = None,
     unrehearsed: bool = False,
 ) -> None:
-    """Commit to a release before the run: print a digest to publish, and write its file.
+    """Commit to a release before the run: write a commitment file, and print its digest to publish.
 
     Reads no data and spends nothing. `verify --commitment FILE` compares a release with the file.
 
     Parameters
     ----------
     file : Write the commitment to this new file.
-    ledger : Write down the head of this ledger. By default none.
+    ledger : Include the head of this ledger. By default no ledger is named.
     shortlist : Commit to the configurations of this shortlist. By default all.
     """
     from synthrelease.bundle.write import check_free, commitment
@@ -116,23 +120,23 @@ def commit(
     check_free(file)
     file.write_bytes(promise.dumped())
     named = promise.ledger
-    head = "no ledger named" if named is None else f"ledger {named.dataset} at its head {named.head[:16]}"
-    years = promise.years and f"; for all {len(promise.years.epsilons_exact)} years the plan and the thresholds"
-    screen.print(f"Wrote {file!s}: keep it unchanged. Publish this digest before the release is run:")
+    head = "no ledger" if named is None else f"ledger {named.dataset} at its head {named.head[:16]}"
+    years = promise.years and f", and the plan and the thresholds of all {len(promise.years.epsilons_exact)} years"
+    screen.print(f"Wrote {file!s}. Keep this file unchanged. Publish this digest before the release is run:")
     screen.print(f"SHA-256 {promise.digest}", soft_wrap=True)
     screen.print(
-        f"It covers both files (digest {promise.specification[:16]}...), synthrelease {promise.program}, {head}, and "
-        f"the planned charges, selection and criteria{years or ''}."
+        f"The commitment covers the configuration and the acceptance file (digest {promise.specification[:16]}...), "
+        f"synthrelease {promise.program}, {head}, and the planned charges, selection and criteria{years or ''}."
     )
     if promise.years is not None and promise.years.fallbacks and not promise.years.again:
         screen.print(
-            "It does not cover a second release of a year. Commit to the configuration of the second release (again = true) as "
-            "well, and publish both digests."
+            "The commitment does not cover a second release of a year. Commit to the configuration of the second release "
+            "(again = true) as well, and publish both digests."
         )
 
 
 def schema(acceptance: bool = False, out: File | None = None) -> None:
-    """Print the JSON Schema of a configuration. An editor completes, explains and checks the file with it.
+    """Print the JSON Schema of a configuration. With the schema, an editor can complete, explain and check the file.
 
     Editors that use Taplo find the schema by a first line `#:schema ./FILE` of the TOML file.
 
@@ -166,16 +170,19 @@ def plan(
 ) -> None:
     """Show what a release would cost in privacy, time and memory. Reads no data.
 
-    Also shows the probability that the search finds no acceptable table: from a rehearsal, or from the number of rounds.
+    Also shows the probability that the search finds no acceptable table, from a rehearsal (--shortlist) or for assumed shares
+    of accepted rounds.
 
     Exits with code 2 if [unit] has no answer, if no table with this number of rows can meet a criterion, or if every table
     meets all criteria. Exits with code 4 if the plan costs more than its limit.
 
     Parameters
     ----------
-    configs : Configurations (TOML), or specification.json of a released folder. Several are shown side by side.
+    configs : Configurations (TOML), or specification.json of a released folder. The charges of several configurations are shown
+        side by side.
     rows : Estimate time and memory for this number of rows. [default: 100000]
-    shortlist : Add the results of this shortlist: how often no table was found, and a cheaper plan. By default none.
+    shortlist : Use this shortlist: add how often its rehearsal found no table, and a cheaper plan if there is one. By default
+        none.
     worksheet : Write a page to print for a meeting with stakeholders to this new file (.html). By default none.
     """
     from synthrelease.releasing.attempt_costs import check_memory, check_possible, peak_megabytes
@@ -186,7 +193,7 @@ def plan(
     if worksheet is not None:
         _write_worksheet(specs, worksheet, rows)
     if shortlist is not None and len(specs) > 1:
-        raise InputError(f"--shortlist: expected one configuration, found {len(specs)}. A shortlist belongs to one of them.")
+        raise InputError(f"--shortlist: expected one configuration, which the shortlist is for, found {len(specs)}.")
     if shortlist is not None:
         specs = [narrowed(specs[0], shortlist)]
     if as_json:
@@ -205,11 +212,11 @@ def plan(
         _print_warnings(specs[0], rows)
         if isinstance(state := standing(specs[0], shortlist), Changed):
             err.print(
-                f"Changed since {state.by}: {state.parts}. `check`, `commit` and `release` refuse such files: rehearse them "
-                "(`synthrelease rehearse`), or say --unrehearsed.",
+                f"Changed since {state.by}: {state.parts}. `check`, `commit` and `release` refuse changed files. Rehearse them "
+                "(`synthrelease rehearse`), or use --unrehearsed.",
                 style="yellow",
             )
-        if not _published(configs[0]):  # which has no card
+        if not _published(configs[0]):  # a published specification has no card
             warn_of_gaps(specs[0])
     else:
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
@@ -240,7 +247,10 @@ def _published(config: Path) -> bool:
 
 
 def _read(config: Path) -> ReleaseSpec:
-    """Load a configuration; or the text that a release publishes, which names no other file."""
+    """Return the specification in a configuration, or in the file specification.json of a released folder.
+
+    Raises InputError if the file cannot be read, and SpecError if it has mistakes.
+    """
     from synthrelease.spec.load import load_spec, read_specification
 
     if not _published(config):
@@ -253,18 +263,17 @@ def _read(config: Path) -> ReleaseSpec:
 
 
 EXACT = (
-    "These are exact facts about private data: keep them in the enclave, and do not change bounds, bins or categories because "
+    "These are exact facts about private data. Keep them in the enclave, and do not change bounds, bins or categories because "
     "of them. The number of rows that the rules keep is not shown."
 )
 UNREAD = (
-    "A release counts such texts as missing values and does not report them. Typing errors need no change. If all values of a "
-    "column look like this, correct its decimal sign, its delimiter or its date format."
+    "A release counts such texts as missing values and does not report them. Single typing errors need no correction. If all "
+    "values of a column look like this, correct the decimal sign, the delimiter or the date format in the configuration."
 )
 
 MANY = (
-    "A release excludes such rows, or counts a number as the nearest bound, as the column says. It then describes the "
-    "remaining rows. If the file writes codes, categories or units differently from the public file, correct how they are "
-    "read."
+    "A release excludes such rows, or counts a number as the nearest bound, depending on the settings of the column. If the "
+    "file writes codes, categories or units differently from the public file, correct these settings."
 )
 
 
@@ -273,7 +282,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
 
     screen.print(
         f"Time and memory of one attempt with {rows or usual_rows(spec):,} rows, on one core of the machine in "
-        "docs/appendix/benchmarks.md (another machine can be several times faster or slower):"
+        "docs/appendix/benchmarks.md (other machines can be several times faster or slower):"
     )
     for cost in attempt_costs(spec, rows):
         time = f"{cost.seconds:.0f} s" if cost.seconds >= 10 else f"{max(cost.seconds, 0.1):.1f} s"
@@ -297,7 +306,9 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_weighted(spec: ReleaseSpec) -> None:
-    """Print the columns that `estimate ... weighted` will answer: those in a published noisy table with the design weight."""
+    """Print the columns for which `estimate` will have weighted answers, and intervals for a population: those measured
+    together with the design weight, or with the groups of the design.
+    """
     if (design := spec.options.design) is None or not spec.publish_measurements:
         return
     from synthrelease.studio.rehearsal.measured_tables import measured_tables
@@ -307,16 +318,17 @@ def _print_weighted(spec: ReleaseSpec) -> None:
             continue
         together = {column for table in measured_tables(spec) if name in table.columns for column in table.columns} - {name}
         columns = listing((column for column in spec.schema.names if column in together), 200) or "none"
-        screen.print(f"{answers}: {columns}, measured with {name}. Another column needs a table COLUMN:{name}.")
+        screen.print(f"{answers}: {columns}, measured with {name}. To add another column, measure a table COLUMN:{name}.")
 
 
 def _print_models(spec: ReleaseSpec, rows: int) -> None:
-    """Say how exact the answers of [[models]] will be."""
+    """Print the expected width of the intervals of [[models]]."""
     if spec.models is None:
         return
     screen.print(
-        f"Named models: 95% intervals for {rows:,} rows, by the noise alone. A group is taken to have its part of the rows; a "
-        "column of a regression to vary by a quarter of the width of its limits, uncorrelated with others."
+        f"Named models: 95% intervals for {rows:,} rows, which reflect only the noise. Assumptions: all groups have the same "
+        "number of rows. The standard deviation of a column in a regression is a quarter of the distance between its limits. "
+        "The columns are uncorrelated."
     )
     for model in _models(spec, rows):
         told = ", ".join(f"{name} ± {half:.3g}" for name, half in model["half_widths"])
@@ -325,7 +337,9 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
 
 
 def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return how exact each answer of [[models]] will be, and whether its noise may leave none."""
+    """Return, for each question of [[models]], the expected half widths of its intervals and whether the noise may prevent an
+    answer.
+    """
     if spec.models is None:
         return []
     from synthrelease.answers.models import expected_half_widths, may_be_refused
@@ -340,7 +354,9 @@ def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return the possible error of the count behind each intended question, and whether a reader may get no answer."""
+    """Return, for each intended question, the half width in rows of the count behind the answer, and whether a reader may get
+    no answer.
+    """
     if not spec.questions:
         return []
     from synthrelease.studio.rehearsal.expected_noise import expected_answers
@@ -358,7 +374,9 @@ def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
-    """Print the expected uses of the rows: the pairs of columns they will preserve, and the questions readers can ask."""
+    """Print the expected uses of a release: the pairs of columns whose association the rows preserve, and the questions that
+    readers can ask.
+    """
     from synthrelease.studio.rehearsal.measured_tables import askable_in_words
 
     for line in carried_lines(spec, rows):
@@ -372,27 +390,27 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
     columns = set[int]().union(*(generator.unmeasured(layout, tied) for generator in spec.space.generators))
     if columns:
         screen.print(
-            f"Nothing is measured of {listing(layout.columns[column] for column in sorted(columns))}: the released rows draw "
-            "its bins with equal probability. Name the column in `tables`, or leave it out."
+            f"No measured table contains {listing(layout.columns[column] for column in sorted(columns))}. The released rows "
+            "would draw the bins of such a column with equal probability. Name each column in `tables`, or leave it out."
         )
 
 
 SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
-"""Rows of the smallest bin, and probability of a false pass, as Hod & Canetti (2024) take them."""
+"""The number of rows of the smallest bin, and the probability of a false pass, as in Hod & Canetti (2024)."""
 
 
 def _print_passed_by_noise(spec: ReleaseSpec) -> None:
-    """Print how often a ratio at its clip passes by its noise; under a joint test the noise of figures decides nothing."""
+    """Print the probability that a ratio at its clip passes because of its noise. Print nothing if a joint test decides."""
     from synthrelease.criteria.marginals import RelativeMarginalError
 
     for criterion in spec.criteria if spec.joint_test is None else ():
         if isinstance(criterion, RelativeMarginalError) and criterion.answered_by is None:
             threshold = criterion.threshold_passed_by_noise(PASSED_BY_NOISE, SMALLEST_BIN)
             screen.print(
-                f"{criterion.name}: a ratio at the clip of {criterion.clip:g} passes the threshold of {criterion.threshold:g} "
-                f"by its noise with probability p = {criterion.passed_by_noise(SMALLEST_BIN):.1%}, if the smallest bin has "
-                f"{SMALLEST_BIN} rows. The threshold for p = {PASSED_BY_NOISE:.0%} is T' = {threshold:.3f} (Hod & Canetti "
-                "2024, Proposition 6)."
+                f"{criterion.name}: because of its noise, a ratio at the clip of {criterion.clip:g} passes the threshold of "
+                f"{criterion.threshold:g} with probability p = {criterion.passed_by_noise(SMALLEST_BIN):.1%}, if the smallest "
+                f"bin has {SMALLEST_BIN} rows. The threshold for p = {PASSED_BY_NOISE:.0%} is T' = {threshold:.3f} (Hod & "
+                "Canetti 2024, Proposition 6)."
             )
 
 
@@ -446,7 +464,9 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
-    """Return the association of every pair of columns in the generator that preserves the smallest part of it."""
+    """Return, for every pair of columns, how its association is planned in the generator that preserves the smallest part of
+    it.
+    """
     from synthrelease.generators.associations import weakest_of
     from synthrelease.spec.associations import planned_associations
 
@@ -470,8 +490,9 @@ def check(
     keep them in the enclave. Do not change a bound, bin or category because of them. Use outside = "clip" or "drop",
     missing = "drop", or a category for missing values.
 
-    Exits with code 2 if the file does not fit, if the files changed since their rehearsal (see --unrehearsed), or if no table
-    of this number of rows can meet a criterion. That the file fits, and this code with it, is an exact fact, too.
+    Exits with code 2 if the file does not fit, if the configuration or the acceptance file changed since the rehearsal (see
+    --unrehearsed), or if no table of this number of rows can meet a criterion. The exit code is an exact fact about private
+    data, too.
 
     Parameters
     ----------
@@ -490,7 +511,7 @@ def check(
     if not unrehearsed:
         print_untried(spec)
     screen.print(
-        f"{spec.title}: the specification is valid: {so_many(len(spec.schema.columns), 'column')}, "
+        f"{spec.title}: the specification is valid, with {so_many(len(spec.schema.columns), 'column')}, "
         f"{so_many(len(spec.rules), 'rule')}, {so_many(len(spec.space), 'configuration')}, "
         f"{so_many(len(spec.criteria), 'criterion', 'criteria')}, {loss_text(spec.plan.total)}."
     )
@@ -507,9 +528,9 @@ def check(
         persons = spec.persons(rows.n_file)
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
         if (linked := spec.schema.linked) is not None:
-            counted = f"{rows.n_file} keys of roots or members (different values of {linked.key!r})"
+            counted = f"{rows.n_file} keys of the two tables (different values of {linked.key!r})"
         fits = rows.fits
-        but = " but for the texts below" if fits and (rows.unread or rows.many) else ""
+        but = " except for the texts below" if fits and (rows.unread or rows.many) else ""
         screen.print(f"{source}: {'fits' if fits else 'does not fit'} the specification{but}; {counted} in the file. {EXACT}")
         for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):
             for text in texts:
@@ -529,6 +550,6 @@ def check(
     spec.check_limit()
     if not fits:
         raise InputError(
-            f"{source}: expected a file that fits, found columns that do not, named above. Nothing was spent. `release` looks "
-            "at no row before it is charged: it would not refuse this file, and the budget would be gone."
+            f"{source}: expected a file that fits, found columns that do not fit, named above. Nothing was spent. `release` "
+            "reads no row before the budget is charged. It would not refuse this file, and would spend the budget."
         )

@@ -1,4 +1,4 @@
-"""Print the plan, progress, tables and chances, alike in all commands."""
+"""Print plans, progress, tables and probabilities at the terminal, in the same form for all commands."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
-    """Give the probability that no table is accepted: from the rehearsal, else from the distribution of the number
-    of rounds.
+    """Yield sentences on the probability that no table is accepted: from the rehearsal, else from the distribution of the
+    number of rounds.
     """
     from synthrelease.spec.shortlist import known_chances
 
@@ -40,8 +40,8 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
         return
     if shortlist is not None:
         yield (
-            f"{shortlist} was made for another budget, other rounds or other criteria. How often this plan finds no acceptable "
-            "table was not rehearsed."
+            f"{shortlist} was made for another budget, other rounds or other criteria. No rehearsal says how often this plan "
+            "finds no acceptable table."
         )
     if law is None:
         return
@@ -49,31 +49,31 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
     yield (
         "The search has one round. If it is rejected, no table is found and the budget is spent."
         if law.mean == 1
-        else "Probability that the search finds no acceptable table and the budget is spent, by the share of rounds that are "
-        f"accepted: {chances}."
+        else "Probability that the search finds no acceptable table and the budget is spent, for assumed shares of accepted "
+        f"rounds: {chances}."
     )
     if shortlist is None:
         yield "To estimate the share of accepted rounds, run rehearse on public data, then plan --shortlist FILE."
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
-    """Return a warning before a charge that a rehearsal found too large. The command goes on without asking."""
+    """Return a warning that a rehearsal found a cheaper plan. The command continues without asking."""
     from synthrelease.spec.shortlist import known_chances
 
     rehearsed = known_chances(spec, shortlist)
-    present = "" if rehearsed is None else f", the present one with {percent(rehearsed.nothing)}{_at_most(rehearsed)}"
+    present = "" if rehearsed is None else f", the present plan with {percent(rehearsed.nothing)}{_at_most(rehearsed)}"
     return (
-        f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
-        f"{decimal_text(spec.plan.total.epsilon)}. On public data it found no acceptable table with probability "
-        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. "
-        f"`synthrelease rehearse {quoted_path(config)} --data PUBLIC_FILE --out {quoted_path(shortlist.parent)} --adopt` "
-        "writes it into the configuration. This command continues with the present configuration."
+        f"The rehearsal found a cheaper plan: epsilon = {decimal_text(proposal.epsilon)} in place of "
+        f"{decimal_text(spec.plan.total.epsilon)}. On public data, the cheaper plan found no acceptable table with probability "
+        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. `synthrelease rehearse {quoted_path(config)} --data "
+        f"PUBLIC_FILE --out {quoted_path(shortlist.parent)} --adopt` writes the cheaper plan into the configuration. This "
+        "command continues with the present configuration."
     )
 
 
 def _at_most(plan: Any) -> str:
-    """Return the upper end of the interval for the probability that no table is accepted, in words; empty if it is
-    not known.
+    """Return the upper end of the 95% interval for the probability that no table is accepted, in words, or "" if it is not
+    known.
     """
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
@@ -83,10 +83,10 @@ STOPPED = 1
 
 
 class _Terminal:
-    """A console of rich, which is loaded when the first line is printed: help and numbers need none.
+    """A console that prints with rich, which is loaded with the first printed line, because help and JSON do not need it.
 
-    Texts are printed as they are: [brackets] and :colons: in them are no commands to rich, whoever wrote them. Only hidden
-    characters, which would turn a line around or hide in a name, are shown as their codes.
+    Texts are printed literally: rich does not read [brackets] or :colons: in texts as markup. Hidden characters, which could
+    reverse a line or hide in a name, are shown as their codes.
     """
 
     def __init__(self, stderr: bool) -> None:
@@ -112,7 +112,7 @@ class _Terminal:
             self.print(f"- {text}")
 
     def table(self, headings: Sequence[str], rows: Iterable[Iterable[Any]], **how: Any) -> None:
-        """Print a table; `how` is as of the library's."""
+        """Print a table. `how` has further arguments of rich's `Table`."""
         from rich.table import Table
 
         table = Table(*headings, **how)
@@ -126,7 +126,10 @@ screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 @contextmanager
 def progress_line() -> Iterator[Any]:
-    """Show a line with the phase and the elapsed time, on a terminal only. It never shows how many rounds were run."""
+    """Show a line with the phase and the elapsed time if there is a terminal. The line never shows the number of rounds.
+
+    Raises Interrupted if the user stops the command.
+    """
     try:
         if not err.console.is_terminal:
             yield lambda phase: None
@@ -143,7 +146,9 @@ def progress_line() -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Show progress bars with rates and time left for work on public data; without a terminal, print a line now and then."""
+    """Show progress bars with rates and remaining time for work on public data. Without a terminal, print a line every 30
+    seconds or more.
+    """
     if not err.console.is_terminal:
         yield _LogLines().tell
         return
@@ -158,7 +163,7 @@ def progress_bars() -> Iterator[Any]:
         def progress(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
                 for earlier in bars.tasks:
-                    if earlier.total is None:  # a phase without a count is over when the next begins
+                    if earlier.total is None:  # a phase without a count ends when the next phase begins
                         bars.update(earlier.id, total=1, completed=1)
                 tasks[phase] = bars.add_task(phase, total=total or None, rate="")
             task = next(task for task in bars.tasks if task.id == tasks[phase])
@@ -172,7 +177,9 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class _LogLines:
-    """Progress in a log: a line when a phase begins, then one now and then with the time left."""
+    """A printer of progress for logs: a line when a phase begins, then at most one line in 30 seconds, with the remaining
+    time.
+    """
 
     def __init__(self) -> None:
         self._phase, self._began, self._told = "", 0.0, 0.0
@@ -190,11 +197,11 @@ class _LogLines:
 
 
 LARGE_DELTA = 1e-5
-"""More is not small against one over the number of records of most tables."""
+"""A larger delta is not small compared with 1/n for the number of records n of most tables."""
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
-    """Print the plan and the probability that no table is accepted; from the rehearsal where a shortlist has it."""
+    """Print the charges of a plan, its guarantee, its rows and rounds, and the probability that no table is accepted."""
     from synthrelease.spec.record import guarantee_in_words
     from synthrelease.spec.register import pieces_in_words
 
@@ -217,8 +224,8 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     if spec.generation_unit == "rho":
         alone = epsilon_of(spec.generation_budget, spec.budget.delta) if spec.budget.delta else None
         screen.print(
-            f"generation = {decimal_text(spec.generation_budget)} is a rho, since some generators are zero-concentrated "
-            "(docs/accounting.md)" + (f"; by itself it costs epsilon {float(alone):.4g}." if alone is not None else ".")
+            f"generation = {decimal_text(spec.generation_budget)} is a rho, because some generators use zero-concentrated "
+            "privacy (docs/accounting.md)" + (f"; alone, it costs epsilon {float(alone):.4g}." if alone is not None else ".")
         )
     if total.delta:
         screen.print(
@@ -229,7 +236,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
-    """Return a tree with the cost of each part of a plan and the reason for it."""
+    """Return a tree with the cost of each part of a plan and the reason for the cost."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -240,13 +247,15 @@ def charge_tree(title: str, total: Charge) -> Tree:
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:
-    """Return, by setting, the columns in which a single value can refuse the whole file."""
+    """Return the columns with the setting "error", by the name of the setting. One value in such a column can make the whole
+    file refused.
+    """
     columns = spec.schema.columns
     return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
 
 
 def refusals_in_words(spec: Any) -> list[str]:
-    """Explain what a refusal by `error` reveals about a file; empty where no column uses `error`."""
+    """Return a warning about what "error" reveals about a file, as a list; the list is empty if no column has this setting."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
     warning = (
         f"Not covered by epsilon: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. "
@@ -256,18 +265,20 @@ def refusals_in_words(spec: Any) -> list[str]:
 
 
 def alike_in_words(spec: Any) -> list[str]:
-    """Name the categories of each column that look the same and are different texts."""
+    """Return a warning for each group of categories of a column that look the same and are different texts."""
     groups = [(column, texts) for column in spec.schema.columns for texts in alike(column.values)]
     return [
-        f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the one with "
-        "its exact text. If they mean the same, list both texts under one label."
+        f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the category "
+        "with its exact text. If the categories mean the same, list both texts under one label."
         for column, texts in groups
         if len({column.values[text] for text in texts}) > 1
     ]
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Name the persons who stated limits, agreed to thresholds and signed, where the files name them."""
+    """Return sentences that name the persons who stated limits, agreed to thresholds and signed, as far as the files name
+    them.
+    """
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Limits and their sources: {'; '.join(limits)}."] if limits else []
@@ -275,7 +286,10 @@ def said_in_words(spec: Any) -> list[str]:
 
 
 def print_untried(spec: Any, shortlist: Path | None = None) -> None:
-    """Say that two files were never tried on public data. Raises SpecError for files that were changed since they were."""
+    """Print a warning if the configuration and its acceptance file were never tried on public data.
+
+    Raises SpecError if the files were changed since they were tried.
+    """
     from synthrelease.spec.tried import NEVER, tried
 
     if not tried(spec, shortlist):
@@ -283,7 +297,7 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def accepts_untried(spec: Any) -> bool:
-    """Return whether somebody at a terminal says that two files are used without a rehearsal. Without a terminal nobody can."""
+    """Ask at the terminal whether to use the files without a rehearsal. Return the answer, or False if there is no terminal."""
     from synthrelease.spec.tried import NEVER, leave
 
     if not (sys.stdin.isatty() and screen.console.is_terminal):
@@ -300,20 +314,20 @@ ROWS_IN_WORDS = {
     "counted": "Rows: the number of rows in the file is published. The number that passes the rules is estimated with noise. "
     "The release uses that many rows minus {margin}, drawn at random.",
     "stated": "Rows: the number of rows in the file is published. The number that passes the rules stays secret. The release "
-    "uses {stated} rows, drawn at random. If fewer pass, rows of a public pattern are added: the table becomes less accurate, "
-    "and its privacy stays the same.",
+    "uses {stated} rows, drawn at random. If fewer rows pass, rows of a public pattern are added. The table becomes less "
+    "accurate, but the guarantee stays the same.",
     "exact": "Rows: the number of rows that pass the rules is published exactly. People whose rows are excluded are not "
     f"protected: {NOT_COVERED}.",
 }
-"""What is public about the number of rows, by `RowsRule.way`."""
+"""Sentences on what is public about the number of rows, by `RowsRule.way`."""
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:
-    """Say how rounds are repeated, in a steward's words."""
+    """Return a sentence on how often a release repeats its rounds."""
     if law is None:
         return "Rounds: until one is accepted, without a limit. The guarantee does not cover a run that is stopped by hand."
     if law.mean == 1:
-        return "Rounds: one. Keep the duration of the run secret."
+        return "Rounds: one round. Keep the duration of the run secret."
     return f"Rounds: {law.words}. Keep their number and the duration of the run secret."
 
 
@@ -333,7 +347,7 @@ def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
 
 
 def stated(charge: Charge) -> str:
-    """Return the cost of a charge in words: epsilon, with delta where there is one, or its Renyi curve in the order a."""
+    """Return the cost of a charge in words: epsilon and a positive delta, or the Renyi curve as a function of its order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
@@ -343,7 +357,9 @@ SHARED_NOISE, ONE_ROUND = "K-norm mechanism", "the first accepted one of a hidde
 
 
 def _because(charge: Charge) -> str:
-    """Return the reason for a charge as in release.json, shorter for a single round and for values that share a noise."""
+    """Return the reason for a charge as in release.json, in a shorter form for a single round and for values with shared
+    noise.
+    """
     if charge.parts and all(part.because.startswith(SHARED_NOISE) for part in charge.parts):
         return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
     return charge.because.replace(ONE_ROUND, "one round")

@@ -1,3 +1,3 @@
-"""The two files of a release as they stand on disk: reading, one that extends another, validated tables, the card's texts,
-mistakes as values.
+"""Read the configuration and the acceptance file of a release, and validate them as pydantic models; report all mistakes at
+once.
 """

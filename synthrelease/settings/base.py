@@ -1,4 +1,6 @@
-"""What all tables of the two files have in common: one-line texts, exact numbers, and no unknown keys."""
+"""Define the base class and common field types of all tables in the two files: one-line texts, exact numbers, no unknown
+keys.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import Unexpected, closest, listing
 
-# Which texts may be the label of a bin.
+# Texts that may be the label of a bin.
 
 EXPECTED = (
     "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "
@@ -23,17 +25,19 @@ EXPECTED = (
 
 
 def is_label(text: str) -> bool:
-    """Return whether a text can be written into the released table and read again."""
+    """Return whether a text can be the label of a bin: one line, 1 to 200 characters, and no formula for a spreadsheet."""
     return not is_executable(text) and bool(text.strip()) and len(text) <= 200 and len((text + " ").splitlines()) == 1
 
 
 FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
-"""An exact number that is written as a text: "0.05", "1/20"."""
+"""Pattern of an exact number that is written as a text, such as "0.05" or "1/20"."""
 _FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
-    """Return a check for the type of a field: a value that fails it is shown beside the expected one."""
+    """Return a validator for the type of a field. It raises Unexpected, with the text `expected`, for a value that fails
+    `holds`.
+    """
 
     def check(value: Any) -> Any:
         if not holds(value):
@@ -44,9 +48,9 @@ def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
 
 
 Line = Annotated[str, checked(str.isprintable, "one line of printable characters")]
-"""A text that the terminal shows: a second line could be taken for the program's own words."""
+"""A text of one line, because a second line at the terminal could look like a message of the program."""
 Reason = Annotated[Line, Field(max_length=500)]
-"""Why something costs what it costs, in the steward's words."""
+"""The steward's reason for a cost or a choice, in at most 500 characters."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,8 @@ class NamesColumns:
 
     Attributes
     ----------
-    way : "about" (what the table is about: it goes with the column), "among" (the column leaves the list), "keys" (its entry
-        goes), "terms" (its terms of tables go).
+    way : "about" (the whole table describes the column and is removed with it), "among" (the column is removed from a list),
+        "keys" (the entry of the column is removed), "terms" (the terms of `tables` with the column are removed).
     """
 
     way: Literal["about", "among", "keys", "terms"]
@@ -68,13 +72,13 @@ KEYS, TERMS = NamesColumns("keys"), NamesColumns("terms")
 
 
 def naming_columns(model: type[BaseModel]) -> dict[str, str]:
-    """Return the settings of a table that name columns, with the way in which each does."""
+    """Return the settings of a table that name columns, with the `way` of each (`NamesColumns`)."""
     named = ((name, mark) for name, field in model.model_fields.items() for mark in field.metadata)
     return {name: mark.way for name, mark in named if isinstance(mark, NamesColumns)}
 
 
 class SpecTable(BaseModel):
-    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
+    """Base class of all tables in the two files: unknown keys are mistakes, and true is not a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -90,7 +94,9 @@ class SpecTable(BaseModel):
         return value
 
     def contradictions(self) -> Iterator[str | Unexpected]:
-        """Yield what in the table does not fit together: a sentence, or the expected value. The first one is reported."""
+        """Yield the contradictions between settings of the table, each as a sentence or an expected value. The first one is
+        reported.
+        """
         yield from ()
 
     @model_validator(mode="after")
@@ -114,13 +120,13 @@ class AgreedTable(SpecTable):
 
     @property
     def words(self) -> str:
-        """Return the mistake as a sentence."""
+        """Return the agreement as a sentence."""
         return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in one table that only shows against the schema: the field, with expected and found."""
+    """A mistake in one table that only the schema can show: the field, what was expected, and what was found."""
 
     field: str
     expected: str
@@ -138,11 +144,11 @@ def unknown(field: str, what: str, names: Iterable[str], known: Collection[str])
 # An earlier release as the public table that a generator starts from.
 
 RELEASED = "release:"
-"""What the name of a public table begins with that is an earlier release."""
+"""First characters of the name of a public table that is an earlier release."""
 
 
 class ReleasedPrior(SpecTable):
-    """An earlier release as a prior, by its folder, relative to the configuration.
+    """An earlier release that a generator starts from, as a path relative to the configuration.
 
     Attributes
     ----------
@@ -154,5 +160,5 @@ class ReleasedPrior(SpecTable):
 
     @property
     def name(self) -> str:
-        """Return its name among the public tables."""
+        """Return the name of the release among the public tables."""
         return f"{RELEASED}{self.release}"

@@ -1,6 +1,6 @@
-"""The table [card]: what the steward says about a release, in one language or several.
+"""Define the table [card]: the steward's texts about a release, in one language or several, and facts for data catalogues.
 
-Figures never stand here: they come from the release itself (`bundle/`). Texts are plain; an empty line parts paragraphs.
+Numbers of the release are never stated here; `bundle/` computes them. Texts are plain; an empty line separates paragraphs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, ConfigDict, Field, SerializerFunctionWrapHa
 from synthrelease.errors import Unexpected
 from synthrelease.settings.base import Line, SpecTable, checked
 
-# The table [card.catalogue]: what catalogues of data ask for and nothing else in a release says.
+# The table [card.catalogue]: facts that data catalogues require and that no other part of a release states.
 
 WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'{}|\\^`]+")
 _Line = Annotated[str, Field(max_length=2000)]
@@ -30,7 +30,7 @@ _Terms = Annotated[
 
 
 class Stripped(SpecTable):
-    """Base of the tables of [card]: spaces around a text mean nothing."""
+    """Base class of the tables of [card], which removes spaces around texts."""
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -97,7 +97,7 @@ class CatalogueTable(Stripped):
 
 
 LANGUAGES = ("en", "he")
-"""Languages that the public part of a card can be written in; each has a file in bundle/card/words."""
+"""Languages of the public part of a card. Each has a file of texts in bundle/card/words."""
 RIGHT_TO_LEFT = ("he",)
 
 Text = Annotated[str, Field(max_length=10_000)]
@@ -130,8 +130,8 @@ def _paragraphs(text: Any) -> Any:
 
 
 class ProgramTable(Stripped):
-    """[card.program]: the program for readers, which checks the release and answers questions about it. Without this table
-    no document of the release names an address, because no package index has the program under its name.
+    """[card.program]: the program for readers, which checks the release and answers questions about it. Without this table no
+    document of the release states where to get the program, because no package index offers it.
 
     Attributes
     ----------
@@ -150,7 +150,8 @@ class ProgramTable(Stripped):
 
 
 class CardTexts(Stripped):
-    """[card.LANGUAGE]: the texts of the data card in one more language. Those of its own language stand directly under [card].
+    """[card.LANGUAGE]: the texts of the data card in another language. The texts in the card's own language stand directly
+    under [card].
 
     Attributes
     ----------
@@ -166,7 +167,8 @@ class CardTexts(Stripped):
     uses : the intended uses, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
     unsuitable : uses for which the data are not fit, one text each. Example: `unsuitable = ["Clinical decisions"]`.
     ethics : review and consent. Example: `ethics = "Reviewed by the committee on confidentiality."`.
-    maintenance : updates, errata, and for how long. Example: `maintenance = "Published once; errata under a new version."`.
+    maintenance : updates and errata, and how long they will be made. Example: `maintenance = "Published once; errata under a
+        new version."`.
     feedback : the feedback that the publisher asks for. Example: `feedback = "Tell us what you missed."`.
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
@@ -187,7 +189,7 @@ class CardTexts(Stripped):
     @field_validator("*")
     @classmethod
     def _plain_paragraphs(cls, value: Any) -> Any:
-        """Join the lines of each paragraph: line breaks within one mean nothing."""
+        """Join the lines of each paragraph, because line breaks within a paragraph have no meaning."""
         if isinstance(value, dict):
             return {key: _paragraphs(text) for key, text in value.items()}
         return tuple(map(_paragraphs, value)) if isinstance(value, tuple) else _paragraphs(value)
@@ -205,17 +207,17 @@ class CardTable(CardTexts):
     licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`. Example: `licence = "CC-BY-4.0"`.
     licence_url : the address of a licence that the program does not know. Example: `licence_url =
         "https://example.org/licence"`, `licence = "Our own licence"`.
-    version : the version of this release, in any counting. Example: `version = "1.0"`.
+    version : the version of this release, in any numbering. Example: `version = "1.0"`.
     published : the day of publication; the default is the day on which the release began. Example: `published = 2026-01-31`.
-    region : the place or the people of the data, in the words of OpenDP's deployments registry. Example: `region = "Israel"`.
+    region : the place or the population of the data, in the words of OpenDP's deployments registry. Example: `region =
+        "Israel"`.
     sector : the part of public life, in the words of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
     url : the web address of the release. Example: `url = "https://example.org/births"`.
     justification : the reasons for epsilon, thresholds and bins. Example: `justification = "Agreed with the ministry."`.
-    tuning : trials before the release, with private or with public data. Example: `tuning = "Rehearsed on public births
-        alone."`.
+    tuning : trials before the release, on private or on public data. Example: `tuning = "Rehearsed on public births alone."`.
     access : the people who can reach the private data, and the protection of these data. Example: `access = "Two named
         officers, off the network."`.
-    signed_by : the two persons who allow the run of the release. Example: `signed_by = ["A. Levi, steward", "B. Cohen,
+    signed_by : the two persons who approve the run of the release. Example: `signed_by = ["A. Levi, steward", "B. Cohen,
         reviewer"]`.
     registry_authors : the authors of the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
     program : the address and the checksum of the program for readers; its settings follow below. Example: `program.address =
@@ -257,19 +259,19 @@ class CardTable(CardTexts):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:
-        """Return the texts in a language, None where there are none."""
+        """Return the texts in a language; None if there are none."""
         texts = {"en": self.en, "he": self.he}[language]
         return self if texts is None and language == self.language else texts
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """All languages of the card, its own first."""
+        """Return all languages of the card, its own language first."""
         further = [language for language in LANGUAGES if language != self.language and self.texts(language) is not None]
         return (self.language, *further)
 
 
 def direction(language: str) -> str:
-    """Return how the language is written: "ltr" or "rtl"."""
+    """Return the writing direction of a language: "ltr" or "rtl"."""
     return "rtl" if language in RIGHT_TO_LEFT else "ltr"
 
 
@@ -278,7 +280,7 @@ def is_email(contact: str) -> bool:
 
 
 def gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
-    """Yield TOML paths of the texts that a complete card would have and this one lacks, for a warning before a release.
+    """Yield the TOML paths of the texts that the card lacks, for a warning before a release.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""The tables [input], [columns.NAME] and [[rules]]: how a file is read into public bins."""
+"""Define the tables [input], [columns.NAME] and [[rules]], which say how a file is read into public bins, and messages about
+files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from synthrelease.settings.base import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
-    """Give one message instead of one for each type that the bins could have had."""
+    """Return valid bins. Raises Unexpected with one message for all other values."""
     if isinstance(value, Mapping):
         if all(_is_texts(group) for group in value.values()):
             return value
@@ -74,10 +76,10 @@ _Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJso
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
 MOST_OF_RULE = 1000
-"""Characters of a rule."""
+"""Largest number of characters of a rule."""
 
 MAX_STATED_ROWS = 2**40
-"""The largest number of rows that [input] rows may state: that of a file."""
+"""The largest number of rows that [input] rows may state."""
 
 
 Encoding = Literal["utf-8", "latin-1", "windows-1252", "windows-1255", "mixed"]
@@ -88,7 +90,7 @@ ENCODINGS = {
     "windows-1255": "Windows-1255",
     "mixed": "UTF-8 and Windows-1252",
 }
-"""Names for messages; Python's names are those of the settings."""
+"""Names of encodings for messages, by their names in the settings, which are Python's names."""
 
 
 IMPUTING = {
@@ -96,26 +98,28 @@ IMPUTING = {
     *("imputed", "interpolate", "knn", "locf", "mean", "median", "mice", "mode", "model", "most frequent", "nearest"),
     *("nearest neighbor", "nearest neighbour", "pad", "random", "regression"),
 }
-"""Words for filling gaps from other rows of the private file."""
+"""Words for filling missing values from other rows of the private file."""
 
 
 def _missing_rule(value: Any) -> Any:
-    """Return a rule for missing values that depends on one record alone. Others are refused with the possible alternatives."""
+    """Return the setting for missing values. Raises Unexpected, with the alternatives, for filling them from other records."""
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
-            "'bin', 'drop' or 'error': gaps must not be filled from other private records, because one person's values would "
-            "then stand in many rows, which nothing here protects. Three ways are allowed: a public rule that looks at one "
-            "record alone ('bin' keeps the gap as a value of its own, 'drop' leaves the row out); a rule or model that was "
-            "itself released with differential privacy and paid for, applied to each record by itself; values taken from a "
-            "public table. With 'bin' the gaps of the released table can be filled afterwards from its own rows, at no cost"
+            "'bin', 'drop' or 'error': missing values must not be filled from other private records, because one person's "
+            "values would then be in many rows, which the guarantee does not cover. Three ways are allowed: a public rule for "
+            "each single record ('bin' keeps missing as a value of its own, 'drop' excludes the row); a rule or model that was "
+            "itself released with differential privacy, applied to each record by itself; values from a public table. With "
+            "'bin', [imputation] can fill the missing values of the released table from its own rows, at no cost"
         )
     return value
 
 
 Position = tuple[int, int] | tuple[int, int, int]
-"""First and last character in a line, counted from 1, and perhaps the digits behind a decimal point that is not written."""
+"""Positions of the first and last character in a line, counted from 1, and optionally the number of digits behind an unwritten
+decimal point.
+"""
 MOST_CHARACTERS = 100_000
-"""Of a line of fixed width."""
+"""Largest number of characters in a line of fixed width."""
 
 
 class FixedWidthTable(SpecTable):
@@ -150,11 +154,12 @@ class FixedWidthTable(SpecTable):
                 yield Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
-        """Return the record type whose lines are read, "" where there are none, and where its columns stand.
+        """Return the record type whose lines are read ("" without record types), and the positions of its columns.
 
         Parameters
         ----------
-        record : the type, where the steward named one; else the first that has the needed columns.
+        needed : the columns to read.
+        record : the record type that the steward named; None for the first type that has the needed columns.
         """
         if not self.records:
             return "", self.columns
@@ -212,8 +217,8 @@ class InputTable(SpecTable):
     def _not_expanded(cls, value: Any) -> Any:
         if value != "respondent":
             raise Unexpected(
-                "'respondent': where one respondent stands in several rows, or a row stands for several, replacing one "
-                "respondent moves counts by the largest weight W and not by 1, and the guarantee does not hold"
+                "'respondent': if a respondent has several rows, or a row counts several times, replacing one respondent "
+                "changes counts by more than 1, and the guarantee does not hold"
             )
         return value
 
@@ -319,8 +324,9 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Of a column that an option adds and no file has: the columns whose marks it counts, each with the released categories
-        that are one; None for a column of the file."""
+        """Return, for a column that counts indicators (`settings.wide.NumberColumn`), the counted columns with their categories
+        that are an indicator; None for a column of the file.
+        """
         return None
 
     @field_validator("bounds")
@@ -357,16 +363,15 @@ class RuleTable(SpecTable):
     why: str = ""
 
 
-# `outside = "bin"`: the texts that no category and no code lists are a category of their own, or one of the listed.
+# `outside = "bin"`: all texts that are no listed category or code count as one category, a new one or a listed one.
 #
-# Which texts are listed is public, so it is a public rule about one value alone, and no row is left out because of a text
-# that nobody thought of.
+# The list is public, so this is a public rule about a single value, and no row is excluded because of an unexpected text.
 
 DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """Return the category of the texts that are not listed; None where they have none."""
+    """Return the category of texts that are not listed; None if such texts have no category."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -375,7 +380,9 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return the treatment of an unlisted text: "bin", "drop" or "error"; categories have no nearest one."""
+    """Return the treatment of an unlisted text: "bin", "drop" or "error". "clip" of [input] becomes "drop" for categories and
+    codes.
+    """
     if unlisted_label(table) is not None:
         return "bin"
     return "drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside
@@ -388,13 +395,15 @@ def unlisted_member(table: ColumnTable) -> str | None:
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Return groups that hold the unlisted texts, too: in the group of their name, where none lists them."""
+    """Return groups that contain the unlisted texts, too: if no group lists them, they join or form the group with their
+    name.
+    """
     if member is None or any(member in group for group in groups.values()):
         return groups
     return {**groups, member: [*groups.get(member, ()), member]}
 
 
-# The words for a file that cannot be read as [input] says: what was expected and found, never a value, and what to do.
+# Messages about a file that cannot be read as [input] says: what was expected and found, never a value, and what to do.
 
 EXPECTED = "expected a file with a header and rows"
 CUT = "expected a whole file, found one that is cut off, damaged or unreadable."
@@ -409,7 +418,7 @@ OTHER_FORMATS = {
     b"FEA1": "a Feather file", b"ARROW1": "a Feather file", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }  # fmt: skip
-"""By their first bytes."""
+"""Other kinds of files, by their first bytes."""
 DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 
 
@@ -442,7 +451,7 @@ def control_character() -> Unreadable:
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
-    """Return the mistake of a row that has another number of fields than the header."""
+    """Return the mistake for a row that has another number of fields than the header."""
     advice = (
         "The file may be cut off there, or a line break inside a field needs quotes around the field."
         if fields < expected
@@ -453,7 +462,9 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return the message about quotes that are not in pairs, or that may enclose a field that is too `long`."""
+    """Return the message about quotes that are not in pairs. If `long`, the quotes may also enclose a field that is too
+    long.
+    """
     if long:
         expected = f"expected quotes in pairs and at most {longest} characters in a field"
         return f"{expected}, found a quote that is not closed or a longer field in {_place(row)}."
@@ -470,7 +481,9 @@ def utf_16(encoding: str) -> str:
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
-    """Return the message about needed columns that a header lacks; `guess` is the first of them under another name."""
+    """Return the message about needed columns that a header lacks. `guess` is a name in the header that may be the first of
+    them.
+    """
     if guess:
         column = f"for the column {missing[0]!r} in the configuration"
         advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."
@@ -483,7 +496,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    """Return advice for letters in an encoding other than the configured one."""
+    """Return the message about text in another encoding than the configured one."""
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
     *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"
@@ -492,8 +505,8 @@ def other_bytes(encoding: str) -> str:
 
 def other_delimiter(expected: str, delimiter: str) -> str:
     return (
-        f"expected columns separated by {expected!r}, found {DELIMITERS[delimiter]} between them. "
-        f"Set delimiter = {json.dumps(delimiter)} under [input] in the configuration."
+        f"expected columns separated by {expected!r}, found {DELIMITERS[delimiter]} between them. Set delimiter = "
+        f"{json.dumps(delimiter)} under [input] in the configuration."
     )
 
 

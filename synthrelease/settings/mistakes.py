@@ -1,4 +1,6 @@
-"""Tables of TOML against their models: the model, or every mistake as a problem with file, path, expected and found."""
+"""Validate tables of TOML with their pydantic models, and turn every mistake into a problem with file, path, expected and
+found.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ from synthrelease.errors import MAX_PROBLEMS, Problem, SpecError, Unexpected, cl
 from synthrelease.settings.base import Mistake, unknown
 from synthrelease.settings.reading import ConfigurationFile, dotted, value_text
 
-# Methods that are compared with on public data, and that a release refuses: why, and what to do instead.
+# Methods that `compare` uses on public data and that a release refuses: the reason, and an alternative.
 
 _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))
 
 
 def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """Return why a method or a setting of this name is refused, and the alternative; None for other names."""
+    """Return why a method or a setting with this name is refused, with the alternative; None for other names."""
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 
@@ -32,7 +34,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Problems:
-    """The problems found so far; `file` is the configuration's own name."""
+    """A collector of the problems found so far; `file` is the path of the configuration."""
 
     def __init__(self, configuration: ConfigurationFile):
         self._configuration = configuration
@@ -48,7 +50,7 @@ class Problems:
             self.add(path, mistake.expected, mistake.found, mistake.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
-        """Add a mistake that was raised, at a place that the caller knows."""
+        """Add a raised mistake, at the given path."""
         self.add(path, error.expected, error.found or "something else", error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
@@ -59,14 +61,14 @@ class Problems:
         return len(self.found) > earlier
 
     def stop(self) -> None:
-        """Raise SpecError when there is any problem."""
+        """Raise SpecError if there is any problem."""
         if self.found:
             raise SpecError(located(self.found, self._configuration))
 
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """Return the class that a table names; None, with a problem, when it names none."""
+        """Return the class that a table names; None, after adding a problem, if there is no such class."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -79,7 +81,7 @@ class Problems:
 
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
-    """Return the problems of a configuration; those in inherited tables carry the name of their own file."""
+    """Return the problems of a configuration. A problem in an inherited table gets the name of the inherited file."""
     path = str(file.path)
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == path else problem for problem in problems]
 
@@ -94,9 +96,9 @@ def validated(
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many, the rest waits
+        shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many mistakes, only the first
         problems = [_problem(model, item, file, path) for item in shown_first]
-    # another key of the same table, of which something is said already; and a table, of whose inner part something is said
+    # leave out a missing key whose misspelling is reported, and a table if a mistake inside of it is reported
     misspelt = {
         f"{problem.path.rpartition('.')[0]}.{problem.suggestion}".lstrip(".") for problem in problems if problem.suggestion
     }
@@ -121,7 +123,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
         if isinstance(error, Unexpected):
             actual = value_text(item["input"]) if error.found is None else error.found
             return Problem(file=file, path=path, expected=error.expected, found=actual, suggestion=error.suggestion)
-        # a rule about several values of one table, in a sentence
+        # a contradiction between several values of one table, as a sentence
         return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {error}")
     limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
     expected = _SAID["expected"].get(item["type"], "{message}").format(message=item["msg"], **limits)

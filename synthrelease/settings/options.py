@@ -1,4 +1,4 @@
-"""The tables of options: what most releases do not ask for, in the order of the settings."""
+"""Define the tables of options, which most releases do not use, such as [members], [calibration], [series] and [design]."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ MOST_MEMBERS = 50
 Cells = dict[str, float | dict[str, float]]
 PositiveFraction = Annotated[Fraction, Field(gt=0)]
 SIMPLE = "simple random, without replacement"
-"""The one design for which the second sentence is proved."""
+"""The only sampling design for which the guarantee for a population is proved."""
 YES = ("1", "yes", "y", "true", "t")
-"""Categories that are a mark, in capitals, too, where the configuration does not say which ones are."""
+"""Categories that are an indicator by default, in small or capital letters."""
 
 
 class PartitionTable(SpecTable):
-    """[partition]: two random pieces of the rows, one for the generator and one for the criteria. A record is in one piece and
-    pays only for what that piece spends. The released table has as many rows as the piece of the criteria, and criterion
-    values describe this piece. It differs from the whole file by chance, so thresholds must allow for this.
+    """[partition]: two random pieces of the rows, one for the generator and one for the criteria. A record is in one piece, so
+    its privacy loss is only the cost of that piece. The released table has as many rows as the piece of the criteria, and
+    criterion values describe this piece. It differs from the whole file by chance, so thresholds must allow for this.
 
     Attributes
     ----------
@@ -47,22 +47,23 @@ class PartitionTable(SpecTable):
 
 
 class ScoutTable(SpecTable):
-    """[scout]: the scout before this release, and the cap on both together. `init --scout` writes this table. The ledger of
-    the scout has the same numbers; a release with others is refused.
+    """[scout]: the scout before this release, and the cap on the scout and the release together. `init --scout` writes this
+    table. The ledger of the scout has the same numbers; a release with other numbers is refused.
 
     Attributes
     ----------
-    epsilon : the cap that was fixed before the scout: the epsilon of scout and release together. Example: `epsilon = 2`,
-        `delta = 1e-9`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    delta : the delta of both together; [budget] delta is the same. 0 where both are pure. Example: `delta = 1e-9`, `epsilon =
-        2`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    rho : the scout's cost, with Gaussian noise; 0 where it is pure. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
+    epsilon : the cap that was fixed before the scout: the epsilon of the scout and the release together. Example: `epsilon =
+        2`, `delta = 1e-9`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    delta : the delta of the scout and the release together, which is also [budget] delta; 0 for pure differential privacy.
+        Example: `delta = 1e-9`, `epsilon = 2`, `rho = 0.003`, `document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    rho : the cost of the scout with Gaussian noise; 0 for a pure scout. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
         `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     rare : the largest probability that the scout published a text that only one row has. Example: `rare = 1e-12`,
         `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    tests : the part of the epsilon that was kept for tests and figures of the release; of a pure one for all of it. Example:
-        `tests = 0.2`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
+    tests : the epsilon that is reserved for the tests and criterion values of the release, or with delta 0 for the whole
+        release. Example: `tests = 0.2`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     document : the SHA-256 of scout.json in the scout's folder. Example: `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`.
@@ -81,7 +82,7 @@ class ScoutTable(SpecTable):
 
     @property
     def cap(self) -> Cap:
-        """Return the cap. Raises Unexpected where it leaves nothing for the release."""
+        """Return the cap. Raises Unexpected if it leaves nothing for the release."""
         return Cap(epsilon=self.epsilon, delta=self.delta, rho=self.rho, rare=self.rare, tests=self.tests)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -156,7 +157,12 @@ class MembersTable(SpecTable):
     rules: list[RuleTable] = Field(default=[], max_length=50)
 
     def members_with(self, missing: str) -> Linked:
-        """Return how members are placed in the record of their root; `missing` is the default treatment of missing values."""
+        """Return how members are placed in the record of their root.
+
+        Parameters
+        ----------
+        missing : the default treatment of missing values.
+        """
         return Linked(
             key=self.key,
             size=self.size,
@@ -171,7 +177,7 @@ class MembersTable(SpecTable):
 
 
 def _totals(value: Any) -> Any:
-    """Give one message instead of one for each type that totals could have had; which groups there are is checked later."""
+    """Return valid totals. Raises Unexpected with one message for all other values. The groups are checked later."""
     if isinstance(value, str):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -179,12 +185,12 @@ def _totals(value: Any) -> Any:
     for label, inner in value.items():
         for text, number in inner.items() if isinstance(inner, Mapping) else [(label, inner)]:
             if not is_total(number):
-                raise Unexpected("a finite number of at least 0 for each group", f"{text!r} with something else")
+                raise Unexpected("a finite number of at least 0 for each group", f"another value for {text!r}")
     return value
 
 
 def is_total(value: Any) -> bool:
-    """Return whether a value can be a total."""
+    """Return whether a value can be a total: a finite number of at least 0."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
@@ -292,11 +298,11 @@ class SeriesTable(SpecTable):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Return which release of which plan it is: everything a plan over years fixes."""
+        """Return the names of the settings that a plan over years fixes before the run; empty without a plan."""
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:
-        """Return the plan, where a person has so many records in the file of a year."""
+        """Return the plan over years, for at most `records` records of a person in the file of a year."""
         count = self.years or 1
         in_all = min(self.records or records * count, records * count)
         return Horizon(
@@ -311,7 +317,7 @@ class SeriesTable(SpecTable):
 
     @property
     def several_releases(self) -> bool:
-        """Earlier ones are named, or others are planned."""
+        """Return whether there are other releases of the series: earlier ones, or planned ones."""
         return bool(self.earlier) or self.years is not None
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -340,15 +346,15 @@ class SeriesTable(SpecTable):
 
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
-        """By year."""
+        """Return the largest epsilon of the release of each year."""
         epsilons = self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon or Fraction(0),)
         return (*epsilons, *epsilons[-1:] * ((self.years or 0) - len(epsilons)))
 
 
 class PopulationTable(SpecTable):
     """[population]: the population from which the private file is a simple random sample. The plan, the card and release.json
-    then state a second guarantee, for a member of the population of whom nobody knows whether the file contains this person
-    (theory 11.3, amplification by a subset). It lowers no charge; the ledger counts the full epsilon.
+    then state a second guarantee, for a member of the population, if nobody knows whether the file contains this person (theory
+    11.3, amplification by a subset). The table lowers no charge; the ledger counts the full epsilon.
 
     Attributes
     ----------
@@ -362,9 +368,7 @@ class PopulationTable(SpecTable):
     """
 
     size: int = Field(ge=1, le=10**12)
-    sample: Annotated[
-        Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}: for strata, clusters, panels and other designs there is no such bound")
-    ]
+    sample: Annotated[Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}: only for this design is the guarantee proved")]
     source: Line = Field(min_length=1, max_length=500)
 
 
@@ -392,11 +396,11 @@ class DesignTable(SpecTable):
         "design_weight"`.
     strata : the columns of the private file that name the stratum of a row. Example: `strata = ["region"]`.
     clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
-        school. No released column may be read from it, but for `groups`. Without `effect` and `groups` an answer has no
-        interval for a population. Example: `clusters = "tract"`.
-    groups : the column with `role = "cluster_group"`: random groups of clusters, at least 5. A noisy table that holds it beside
-        the columns of a share, mean or median tells how far groups differ, and so the interval for a population.
-        Example: `clusters = "tract"`, `groups = "tract_group"`.
+        school. Only the column of `groups` may be read from it. Without `effect` and `groups` an answer has no interval for a
+        population. Example: `clusters = "tract"`.
+    groups : the column with `role = "cluster_group"`: random groups of clusters, at least 5. For an interval for a population,
+        the release needs a noisy table of this column with the columns of the share, mean or median. Example: `clusters =
+        "tract"`, `groups = "tract_group"`.
     effect : published design effects. A design effect says how many times larger weights, strata and clusters together make
         the variance of an estimate than in a simple random sample of the same size; it is at least 1. Give one number for all
         columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey
@@ -427,7 +431,7 @@ class ImputationTable(SpecTable):
     ----------
     copies : the number of complete copies. Their differences show the uncertainty of the filled values. Example: `copies = 10`.
     donors : the least number of donor rows for a missing value. Donors are released rows that agree in the columns of `match`;
-        the last columns of `match` are dropped until there are so many donors. One donor, drawn at random, gives its value.
+        the last columns of `match` are dropped until there are enough donors. One donor, drawn at random, gives its value.
         Example: `donors = 20`.
     match : the columns in which donors must agree, the most important first. The default is all columns in their order.
         Example: `match = ["age", "sex"]`.
@@ -439,8 +443,9 @@ class ImputationTable(SpecTable):
 
 
 class PluginTable(SpecTable):
-    """[[plugins]]: another package whose criteria and generators the two files may name as "PACKAGE:NAME". It is loaded only
-    if the installed version and the digest of its files are those stated here. `synthrelease plugin PACKAGE` prints the table.
+    """[[plugins]]: another package whose criteria and generators the two files may name as "PACKAGE:NAME". The package is
+    loaded only if its installed version and the digest of its files are as stated here. `synthrelease plugin PACKAGE` prints
+    the table.
 
     Attributes
     ----------
@@ -448,8 +453,8 @@ class PluginTable(SpecTable):
     version : the required version. Example: `version = "0.1.0"`.
     sha256 : the digest of all its installed files.
         Example: `sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    trust : true allows a release to run the package on the private file. The command must name it, too (`--trust PACKAGE`).
-        Example: `trust = true`.
+    trust : true allows a release to run the package on the private file. The command must name the package, too (`--trust
+        PACKAGE`). Example: `trust = true`.
     """
 
     package: str = Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=100)
@@ -476,7 +481,7 @@ class GeographyTable(SpecTable):
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """The columns of areas, from the largest to the smallest."""
+        """Return the columns of areas, from the largest areas to the smallest."""
         return (*self.levels, self.column)
 
 

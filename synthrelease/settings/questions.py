@@ -1,4 +1,6 @@
-"""A question as a table: what somebody asks of a release, or what it is meant to answer."""
+"""Define the tables of questions: a question to a release (`QuestionTable`), and a question measured for itself
+(`ModelTable`).
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ _Condition = Annotated[Line, Field(max_length=1000)]
 
 
 class QuestionTable(SpecTable):
-    """A question, as `synthrelease bound` asks it.
+    """A question that `synthrelease bound` answers.
 
     Attributes
     ----------
-    query : a condition, in the grammar of the rules, with limits between released bins; the question is how many rows meet it.
-        Or a whole question as `synthrelease estimate` takes it, such as `share gestation_week < 37: mother_age >= 35 against <
-        35`; then only `why` may stand beside it. Example: `query = "mother_age >= 35 and parity == 1"`.
+    query : a condition, in the grammar of the rules, with limits between released bins; the question is the number of rows that
+        meet it. Or a whole question for `synthrelease estimate`, such as `share gestation_week < 37: mother_age >= 35 against <
+        35`; then the only other setting is `why`. Example: `query = "mother_age >= 35 and parity == 1"`.
     given : a condition; the question is the share of `query` among the rows that meet it. Example: `given = "mother_age >=
         35"`, `query = "gestation_week < 37"`.
     mean : a column; the question is its mean over the rows that meet `query`. Example: `mean = "birth_weight"`.
@@ -42,18 +44,18 @@ class QuestionTable(SpecTable):
 
 
 class ModelTable(SpecTable):
-    """[[models]]: a question whose answer is measured on purpose: the mean of a column, the mean of each group or of two
-    groups, a linear regression, or the ratio of two totals. All of them share the epsilon `models` of [budget]; the release
-    publishes the sums that were measured and the answers.
+    """[[models]]: a question for which the release measures sums of its own: the mean of a column, the means of groups or of
+    two groups, a linear regression, or the ratio of two totals. All these questions share the epsilon `models` of [budget]. The
+    release publishes the measured sums and the answers.
 
     Attributes
     ----------
-    question : the question, as `synthrelease estimate` takes it. After "on" a condition stands for an indicator, 1 for a row
-        that meets it. Example: `question = "slope income on age, hours, sex == 'F'"`.
+    question : the question, as for `synthrelease estimate`. A condition after "on" is an indicator, which is 1 for a row that
+        meets the condition. Example: `question = "slope income on age, hours, sex == 'F'"`.
     limits : the lowest and highest value of a column, to which its values are clipped; the bounds of the column otherwise.
         Narrow limits make the noise smaller. They are public: never look them up in the private file.
         Example: `limits = { income = [0, 9000] }`, `question = "mean income"`.
-    why : what the answer is wanted for. Example: `why = "Asked by the tax office"`, `question = "mean income"`.
+    why : the use of the answer. Example: `why = "Asked by the tax office"`, `question = "mean income"`.
     """
 
     question: Annotated[Line, Field(min_length=1, max_length=1000)]

@@ -1,7 +1,7 @@
-"""Reading TOML: exact decimals, clear mistakes, and one configuration that builds on another.
+"""Read TOML files with exact decimals, configurations that extend another one, and public CSV files beside them.
 
-A specification may come from somebody else, and may name further files. So only regular files whose own name ends in .toml
-are ever opened, and a text that could stall the parser or the terminal is refused before it is used.
+A specification may come from somebody else, and may name further files. So only regular files with the expected ending are
+opened, and a text that could stall the parser or the terminal is refused before it is used.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from synthrelease.errors import Problem, SpecError, Unexpected
 
 MAX_SPEC_BYTES = 1_000_000
 MAX_DEPTH = 30
-"""Tables and lists inside each other; and parts of a dotted key, which the parser takes quadratic time for."""
+"""Largest depth of tables and lists inside each other, and of a dotted key, for which the parser needs quadratic time."""
 MAX_DIGITS = 100
-"""Digits of a number, and places before or after its point: exact sums of longer ones take for ever."""
+"""Largest number of digits of a number, because exact sums of longer numbers take too long."""
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move the cursor, end a path or turn the direction of writing: they could hide what a text says."""
+"""Characters that move the cursor, end a path or reverse the direction of writing, and so could hide text."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file, numbers with a point as exact decimals.
+    """Return the tables of a TOML file. Numbers with a decimal point become exact decimals.
 
     Raises
     ------
-    SpecError : when the file is missing, no regular .toml file, too large, not UTF-8 or not TOML; or holds what nothing
-        means: "inf" or "nan", numbers or nesting without end, control characters in a text.
+    SpecError : if the file is missing, no regular .toml file, too large, not UTF-8 or not TOML; or if it contains "inf", "nan",
+        a number with more than 100 digits, more than 30 nested tables, or control characters in a text.
     """
     try:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
@@ -48,7 +48,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
-    """Return the same of the content of a file, which is named in messages. Raises SpecError as `read_toml`."""
+    """Return the tables in the content of a TOML file; `path` is its name in messages. Raises SpecError as `read_toml`."""
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -72,15 +72,15 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, named: str) -> bytes:
-    """Return the bytes of a regular file of the right name and size. Nothing else is opened: a pipe or device may never end.
+    """Return the bytes of a regular file with the right ending and size. No pipe or device is opened, because it may never end.
 
     Parameters
     ----------
-    readable, named : what is expected, for messages: "a readable TOML file", and "a file" of some name or size.
+    readable, named : texts for messages about what was expected: "a readable TOML file", and "a file" of some name or size.
 
     Raises
     ------
-    Unexpected : when there is no such file.
+    Unexpected : if the file is missing, unreadable, too large, not regular, or has another ending.
     """
     expected, actual = readable, ""
     try:
@@ -103,18 +103,18 @@ def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, nam
 
 
 def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line of a public CSV file with its cells, spaces around these left out; no blank lines.
+    """Yield the number and the cells of each line of a public CSV file, without spaces around cells and without blank lines.
 
     The file is UTF-8, with commas; a byte-order mark does not matter. Private files are read by `enclave.csv`, and the verifier
     reads a released table by itself.
 
     Parameters
     ----------
-    what : what is expected, for messages, such as "a codelist".
+    what : the kind of file, for messages, such as "a codelist".
 
     Raises
     ------
-    Unexpected : for no such file, other bytes, and quotes that are not closed.
+    Unexpected : for a missing file, for a file that is not UTF-8, and for quotes that are not closed.
     """
     content = regular_file(path, ".csv", most_bytes, readable=f"{what} in a CSV file", named=f"{what} in a file")
     try:
@@ -130,7 +130,7 @@ def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, lis
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield every value with its place, also tables and lists; without recursion, whatever the depth."""
+    """Yield every value, also tables and lists, with its path. Works at any depth, without recursion."""
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
     while pending:
         steps, value = pending.pop()
@@ -143,7 +143,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return what to expect instead of a value that cannot be read; empty for all others."""
+    """Return what is expected in place of an unusable value; empty for a usable value."""
     if len(steps) > MAX_DEPTH:
         return f"at most {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -175,7 +175,7 @@ def value_text(value: Any) -> str:
 
 
 def dotted(steps: Iterable[str | int]) -> str:
-    """Write a TOML path: ["criteria", 2, "by"] is criteria[2].by, counting from 0."""
+    """Return a TOML path as text: ["criteria", 2, "by"] becomes criteria[2].by, counted from 0."""
     text = ""
     for step in steps:
         name = step if isinstance(step, int) or step.isprintable() else repr(step)
@@ -184,23 +184,31 @@ def dotted(steps: Iterable[str | int]) -> str:
 
 
 OF_ONE_RELEASE = ("justification", "tuning", "version", "published", "url", "signed_by")
-"""Texts of [card] that are true of one release: how its budget and thresholds were agreed upon, what was done before it, when
-it was published, where it can be had, and who signed that it may be run."""
+"""Texts of [card] that belong to one release: the reasons for its budget and thresholds, trials before it, its version, day and
+address, and the persons who approved it.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationFile:
-    """The tables of a configuration file; those it lacks come from the file it extends."""
+    """The tables of a configuration file, completed with the tables of the configuration that it extends.
+
+    Attributes
+    ----------
+    tables : all tables, own and inherited.
+    inherited : names of the inherited tables, and of the inherited texts of [card].
+    base : the configuration that this one extends; None if it extends none.
+    """
 
     path: Path
     tables: dict[str, Any]
     inherited: frozenset[str]
     base: Path | None
     overridden: tuple[str, ...] = ()
-    """The single settings of inherited tables that this file has instead, by their TOML paths."""
+    """TOML paths of the settings of inherited tables that this file overrides."""
 
     def file_of(self, path: str) -> Path:
-        """Return the file that holds a TOML path."""
+        """Return the file that contains a TOML path: this file or the one that it extends."""
         if any(path == setting or path.startswith((f"{setting}.", f"{setting}[")) for setting in self.overridden):
             return self.path
         top, _, rest = path.partition(".")
@@ -209,30 +217,30 @@ class ConfigurationFile:
 
 
 def beside(file: Path, name: str) -> Path:
-    """Return the path of a file that another one names, relative to it; with / or \\ between folders, on every system."""
+    """Return the path of a file whose name is relative to another file. Both / and \\ separate folders, on every system."""
     return file.parent / PureWindowsPath(name).as_posix()
 
 
 def read_configuration(path: Path, content: bytes | None = None) -> ConfigurationFile:
     """Return a configuration with its inherited tables.
 
-    `extends = "births.toml"` takes every top-level key and table that is not in this file from that one, whole; it may not
-    extend a third. Of [card] it takes every text that is not in this file, but for those that speak of the other release.
-    `[override.columns.age] bounds = [12, 60]` changes a single setting of a table that is taken from there.
+    With `extends = "births.toml"`, every top-level key and table that this file lacks is taken from births.toml as a whole.
+    births.toml itself must not extend another file. From [card], every text that this file lacks is taken, except texts about
+    the other release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one setting of an inherited table.
 
     Parameters
     ----------
-    content : what the file is to hold; None for what it holds.
+    content : bytes to use in place of the content of the file; None to read the file.
 
     Raises
     ------
-    SpecError : as `read_toml`, or when the other file extends a third, or a setting is overridden of a table that is not taken.
+    SpecError : as for `read_toml`; if the other file extends a third; or if an overridden setting is in no inherited table.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
     extended, instead = tables.get("extends"), tables.pop("override", {})
     if not isinstance(extended, str):
         if instead != {}:
-            expected = "`extends` beside it: it changes settings that are taken from another configuration"
+            expected = "`extends`, because [override] changes settings of another configuration"
             raise SpecError.at(path, "override", expected, "none")
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
     base = beside(path, extended)
@@ -249,14 +257,14 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     settings = dict(all_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
     for steps, value in settings.items():
         if not steps or steps[0] not in inherited_names or not _overridden(merged, steps, value):
-            expected = f"a setting of a table that is taken from {extended}; write other settings in their own table"
+            expected = f"a setting of a table that is inherited from {extended}; write other settings in their own table"
             raise SpecError.at(path, dotted(("override", *steps)), expected, value_text(value))
     overridden = tuple(dotted(steps) for steps in settings)
     return ConfigurationFile(path=path, tables=merged, inherited=inherited_names, base=base, overridden=overridden)
 
 
 def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every value that is no table with a header of its own, by its place."""
+    """Yield every value that is no table, or an empty table, with the names on the way to it."""
     for name, value in tables.items():
         if isinstance(value, Mapping) and value:
             yield from all_settings(value, (*above, name))
@@ -265,7 +273,7 @@ def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iter
 
 
 def _overridden(tables: dict[str, Any], steps: Sequence[str], value: Any) -> bool:
-    """Put a value in its place in tables; False where there is no table for it."""
+    """Set a value inside of `tables`, and return whether there is a table for it."""
     for step in steps[:-1]:
         if not isinstance(tables.get(step), dict):
             return False

@@ -1,6 +1,5 @@
-"""The top tables of both files: [budget], [selection], [population], [bundle] and what is not promised.
-
-The two TOML files as pydantic models.
+"""Define the two TOML files as pydantic models (`ReleaseFile`, `AcceptanceFile`), with [budget], [unit], [selection] and
+[bundle].
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from synthrelease.settings.options import (
 from synthrelease.settings.questions import ModelTable
 from synthrelease.settings.wide import with_levels, with_members, with_numbers_of_marks
 
-# The tables [budget], [unit] and [selection]: what may be spent, on whose records, and how rounds are repeated.
+# The tables [budget], [unit] and [selection]: the epsilon to spend, the records of a person, and the rounds.
 
 
 class BudgetTable(SpecTable):
@@ -53,7 +52,7 @@ class BudgetTable(SpecTable):
         only pure differential privacy is allowed. Example: `delta = 1e-9`.
     rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
         Example: `rows = "1/20"`.
-    models : epsilon of all [[models]] together. Example: `models = "1/10"`.
+    models : the epsilon of all [[models]] together. Example: `models = "1/10"`.
     reason : the steward's reason for this budget. Example: `reason = "Agreed with the data protection officer"`.
     """
 
@@ -67,9 +66,9 @@ class BudgetTable(SpecTable):
 
 
 RANDOM: Final = "random"
-"""Of [unit] first_by: the rows of a person come in a random order."""
+"""Value of [unit] first_by for a random order of the rows of a person."""
 NOT_ANSWERED = "not answered"
-"""Of [unit] records_per_person: nobody has said yet how rows belong to persons. What spends refuses it."""
+"""Value of [unit] records_per_person in a draft: nobody has said yet how rows belong to persons. Releases refuse it."""
 
 
 class UnitTable(SpecTable):
@@ -106,7 +105,7 @@ class UnitTable(SpecTable):
 
     @property
     def order(self) -> list[str]:
-        """The columns by which the rows of a person are ordered before chance decides."""
+        """Return the columns that order the rows of a person; empty for a random order."""
         return [] if self.first_by == RANDOM else list(self.first_by)
 
     @property
@@ -120,7 +119,9 @@ class UnitTable(SpecTable):
 
 
 SMALLEST_LAW = Fraction(1, 10**6)
-"""Of the stop probability and the shape (0 apart) of a hidden number of rounds; below, the law is slow and inexact to get."""
+"""Smallest stop probability and smallest nonzero shape of a truncated negative binomial distribution. With smaller values,
+computing the distribution is slow and inexact.
+"""
 
 
 Rounds = Annotated[str, Field(pattern="^[1-9][0-9]{0,4}$")]
@@ -175,7 +176,7 @@ class SelectionTable(SpecTable):
         if (self.mode == "hidden_number") != (self.rounds is not None):
             yield 'mode = "hidden_number" needs rounds, and other modes must not have it'
         if self.rounds is not None and "stop_probability" in self.model_fields_set:
-            yield 'stop_probability says nothing where mode = "hidden_number"'
+            yield 'stop_probability has no effect with mode = "hidden_number"'
         if (self.test == "joint") != (self.test_epsilon is not None):
             yield 'test = "joint" needs test_epsilon, and test = "each" must not have it'
         if self.mode == "truncated_negative_binomial":
@@ -188,10 +189,10 @@ class SelectionTable(SpecTable):
             yield 'shape belongs to mode = "truncated_negative_binomial"'
 
 
-# The table [bundle]: in which further formats a release is written, and how it is labelled as synthetic.
+# The table [bundle]: further formats of a release, and the label "synthetic".
 
 SYNTHETIC = "synthetic"
-"""The constant column that says so in every row."""
+"""Name of the constant column that marks every row as synthetic."""
 _ONCE = checked(lambda names: len(set(names)) == len(names), "each name once")
 
 
@@ -233,7 +234,7 @@ class BundleTable(SpecTable):
         return f"synthetic-{name}" if self.synthetic_names else name
 
 
-# The table [not_promised] of the acceptance file: what the publisher knows that a release does not keep.
+# The table [not_promised] of the acceptance file: associations that the publisher knows are not preserved.
 
 
 def _is_pair(text: str) -> bool:
@@ -246,8 +247,8 @@ MOST_PAIRS = 1000
 
 
 class NotPromisedTable(SpecTable):
-    """[not_promised]: associations that the release is known to lose; the card names them. A release refuses a shortlist if
-    its rehearsal lost other pairs than those named here.
+    """[not_promised]: associations that the release is known to lose; the card names them. A release refuses a shortlist whose
+    rehearsal lost a pair that is not named here.
 
     Attributes
     ----------
@@ -271,22 +272,23 @@ class NotPromisedTable(SpecTable):
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:
-        """The columns of each pair."""
+        """Return the two columns of each pair, as a set."""
         return tuple(frozenset(text.split(":")) for text in self.pairs)
 
 
-# What attacks on public rows got: a rehearsal writes it into its shortlist, a release into release.json.
+# Results of attacks on public rows, which a rehearsal writes into its shortlist, and a release into release.json.
 
 
 class MembershipTable(SpecTable):
-    """Guesses which of two rows was used, by an intruder who knows every other row of the file.
+    """Results of guesses which of two rows was used, by an intruder who knows every other row of the file.
 
     Attributes
     ----------
-    seen : what the intruder sees of the release.
+    seen : the parts of the release that the intruder sees.
+    guesses, right : the number of guesses, and the number of right ones.
     low, high : a 95% interval for the share of right guesses.
-    allowed_by_epsilon, allowed_by_noise : the largest share that the guarantee, and that the stated noise of these tables, lets
-        anybody get right; the latter is absent where the intruder sees rows alone.
+    allowed_by_epsilon, allowed_by_noise : the largest share of right guesses that is possible under the guarantee, and under
+        the stated noise of the tables; the second is None if the intruder sees only rows.
     """
 
     seen: Line
@@ -299,13 +301,13 @@ class MembershipTable(SpecTable):
 
 
 class PersonTable(SpecTable):
-    """Guesses about persons, as shares that are right: of rows that were used (`inside`), and of rows that were not.
+    """Shares of right guesses about persons: for rows that were used (`inside`) and for rows that were not (`outside`).
 
     Attributes
     ----------
-    guessed : the column whose value is guessed; empty for the row that agrees in all columns.
-    difference : a 95% interval for how much larger the share inside is.
-    baseline : the share that the most frequent value alone gets right; absent for a whole row.
+    guessed : the column whose value is guessed; empty if the whole row is guessed.
+    difference : a 95% interval for the difference of the shares, inside minus outside.
+    baseline : the share of right guesses if the most frequent value is always guessed; None for a whole row.
     """
 
     guessed: Line
@@ -316,13 +318,15 @@ class PersonTable(SpecTable):
 
 
 class AttacksTable(SpecTable):
-    """[attacks]: what attacks on one configuration got on public rows, at the budget of the rehearsal.
+    """[attacks]: results of attacks on one configuration, on public rows, at the budget of the rehearsal.
 
     Attributes
     ----------
-    fits : of the configuration, on which the membership was guessed.
+    fits : the number of fits of the configuration on which membership was guessed.
+    epsilon, delta : the claimed guarantee.
     known : columns that the intruder knows of every person.
-    contradicts : whether guesses were right so often that the claim does not hold.
+    contradicts : whether guesses were right so often that they contradict the claim.
+    membership, persons : the results of each attack.
     """
 
     fits: int
@@ -335,13 +339,13 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the outcome for the column that was guessed best, and the one for whole rows, for the card."""
+        """Return the results for the column that was guessed best and for whole rows, for the card."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
 
 MAX_TABLES = 200
-"""Rules, generators, projections or criteria of one specification."""
+"""Largest number of rules, generators, projections or criteria of one specification."""
 MAX_COLUMNS = 1000
 MOST_COLUMNS = f"at most {MAX_COLUMNS} columns, because noise and time grow with the pairs of columns"
 
@@ -360,15 +364,15 @@ OPTIONS = (
     "partition", "split", "members", "calibration", "series", "population", "design", "imputation", "geography",
     "marks", "scout",
 )  # fmt: skip
-"""Tables of the configuration that most releases do without, in the order of the settings."""
+"""Names of the tables that most releases do not use, in the order of the settings."""
 
 
 CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA = "configuration.schema.json", "acceptance.schema.json"
-"""The JSON Schemas of the two files, as `synthrelease init` calls them beside its drafts."""
+"""File names of the JSON Schemas of the two files, which `synthrelease init` writes beside its drafts."""
 
 
 def schema_text(name: str) -> str:
-    """Return one of the schemas for editors. They are made from the models below when the program is built."""
+    """Return the text of a JSON Schema for editors. The schemas are made from the models below when the program is built."""
     return resource(f"configs/{name}").read_text(encoding="utf-8")
 
 
@@ -425,10 +429,10 @@ class ReleaseFile(SpecTable):
     scout : The scout before this release, which shares its budget with it; its settings follow below. Example: `scout = {
         epsilon = 2, delta = 1e-9, rho = 0.003, document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
-    intended_queries : questions that the release is meant to answer; their settings follow below. The card says of each which
-        error is stated. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
-    models : questions whose answers are measured on purpose, with one noise; their settings follow below.
-        Example: `models = [{ question = "mean parity" }]`, `budget.models = "1/10"`.
+    intended_queries : questions that the release is meant to answer; their settings follow below. The card says which error is
+        stated for each question. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
+    models : questions for which the release measures sums of their own; their settings follow below. Example: `models = [{
+        question = "mean parity" }]`, `budget.models = "1/10"`.
     plugins : other packages whose criteria and generators are named here; their settings follow below. Example: `plugins = [{
         package = "copula-example", version = "0.1.0", sha256 =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
@@ -469,16 +473,16 @@ class ReleaseFile(SpecTable):
 
     @property
     def parts(self) -> dict[str, SpecTable]:
-        """The tables of `OPTIONS` by name, as far as they are there."""
+        """Return the tables of options that the configuration has, by name."""
         return {name: table for name in OPTIONS if (table := getattr(self, name)) is not None}
 
     @property
     def linked(self) -> Linked | None:
-        """Return how columns of a record belong to a root and its members; None where rows have no members."""
+        """Return how the columns of a record belong to a root and its members; None without [members]."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Yield the columns and rules of a record as each option adds to them, with the name of the option."""
+        """Yield, for each option that adds columns or rules to a record, its name and all columns and rules so far."""
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_numbers_of_marks)):
             if (table := getattr(self, name)) is not None:
@@ -486,7 +490,7 @@ class ReleaseFile(SpecTable):
                 yield name, columns, rules
 
     def wide(self) -> ReleaseFile:
-        """Return the configuration with all columns and rules of a record, also those that options add."""
+        """Return the configuration with all columns and rules of a record, including those that options add."""
         wide = self
         for _, columns, rules in self.widened():
             wide = self.model_copy(update={"columns": columns, "rules": rules})

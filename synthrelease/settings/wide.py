@@ -1,4 +1,6 @@
-"""The record of a row with the columns and rules that options add: slots of members, larger areas, numbers of marks."""
+"""Add to a record the columns and rules of the options [members], [geography] (larger areas) and [marks] (counts of
+indicators).
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,23 @@ COUNT = "count("
 CONNECTIVES = ("and", "or", "not", "in", "is", "missing", COUNT)
 _PARENTHESIS = re.compile(r"'[^']*'|\"[^\"]*\"|[()]")
 _AGAINST = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*((?:first\.)?[^\W\d]\w*(?:\s*[+-]\s*\d+)?|-?\d+(?:\.\d+)?)")
-"""What a count is compared with."""
-_WHY = "A member that is there has values, and no other."
+"""Pattern of the comparison after a count."""
+_WHY = "Only members that exist have values."
 
 
 def with_members(
     table: MembersTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns and rules of the wide record.
+    """Return the columns and rules of the wide record of a root and its members.
 
-    Of a slot that no member fills every column has its last bin, and of one that is filled none, but where missing values are a
-    bin: a rule for each column says so, which released rows follow exactly.
+    The record has one slot (a copy of the members' columns) for each possible member. In an empty slot, every column has its
+    last bin, the bin of missing values. In a filled slot, a column has this bin only if missing values are a bin. A rule for
+    each column ensures this in all released rows.
 
     Parameters
     ----------
-    columns, rules : those of roots.
-    missing : what missing values do where a column does not say it.
+    columns, rules : the columns and rules of roots.
+    missing : the default treatment of missing values.
     """
     wide, all_rules = {**columns, table.size: _size(table)}, [*rules]
     if table.least == table.most:
@@ -49,9 +52,9 @@ def with_members(
 
 
 def _size(table: MembersTable) -> ColumnTable:
-    """Return the number of members of a root, capped at the number that is released."""
+    """Return the column with the number of members of a root, capped at the number of released members."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
-    if table.least == table.most:  # one bin would be no column; a rule says that nobody is in the second
+    if table.least == table.most:  # a column needs two bins; a rule keeps the second one empty
         numbers = [str(table.least), str(table.most + 1)]
     return ColumnTable(
         kind="integer",
@@ -65,7 +68,7 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """Return the column of the member at this place; an absent member has the bin of missing values."""
+    """Return the column of a member's slot. An absent member has the bin of missing values."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -77,7 +80,7 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield the rule that a member has values exactly when it exists; they may be missing where that is a bin."""
+    """Yield the rule that a member has values exactly if it exists. A value may be missing if missing values are a bin."""
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -87,7 +90,7 @@ def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool
 
 
 def words_of(rule: RuleTable) -> set[str]:
-    """Return the words of a rule, without texts in quotes; names after `first.` or `other.` are another member's."""
+    """Return the words of a rule, without texts in quotes. Names after `first.` or `other.` are columns of another member."""
     return words_in(rule.never)
 
 
@@ -98,7 +101,7 @@ def words_in(text: str) -> set[str]:
 
 
 def counts(rule: RuleTable) -> bool:
-    """Return whether a rule counts members, so that it is about a root with all of them."""
+    """Return whether a rule counts members, so that it is about a root with all its members."""
     return COUNT in words_of(rule)
 
 
@@ -113,7 +116,7 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
             depth += {"(": 1, ")": -1}.get(parenthesis[0], 0)
             if not depth:
                 break
-        end = parenthesis.start() if not depth else len(text)  # where no parenthesis closes it, whoever reads the rule says so
+        end = parenthesis.start() if not depth else len(text)  # an unclosed parenthesis is reported when the rule is parsed
         pieces.append(text[at : match.start()])
         counted.append(text[match.end() : end].lstrip()[1:])
         at = min(end + 1, len(text))
@@ -121,10 +124,10 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 
 
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
-    """Return a rule that counts members, of all slots.
+    """Return a rule that counts members, written out for all slots.
 
-    Members beyond the cap are not there to be counted, so a root with as many as can be has at least the number that is found:
-    what a rule says of fewer it does not say of that root.
+    Members beyond the cap cannot be counted, so a root with the largest number of members may have more than are counted. A
+    condition that the count is small therefore does not apply to such a root.
     """
     (text, *rests), counted = around_counts(rule.never)
     text = in_slot(text, table.columns, 1)
@@ -150,17 +153,19 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
 
 
 def of_others(rule: RuleTable) -> bool:
-    """Return whether a rule names the first member, so that it is about all others."""
+    """Return whether a rule names the first member, so that it is about each other member."""
     return any(word.startswith(FIRST) for word in words_of(rule))
 
 
 def of_two(rule: RuleTable) -> bool:
-    """Return whether a rule names another member, so that it is about every two."""
+    """Return whether a rule names another member, so that it is about every two members."""
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """Yield a rule for every two members, in both orders; where the first one is named, the rule skips that one."""
+    """Yield a rule for every two members, in both orders. If the rule names the first member, the pairs begin with another
+    member.
+    """
     distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
@@ -169,16 +174,17 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
         conditions = (
             frozenset(applied.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([applied.never])
         )
-        if conditions not in distinct:  # of two members who are named alike the order is of no matter
+        if conditions not in distinct:  # for two members with the same conditions, one order is enough
             distinct.add(conditions)
             yield applied
 
 
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
-    """Return a rule for the member at this place, and another one. It says nothing about a slot without a member.
+    """Return a rule for the member in a slot, and perhaps another member. The rule does not apply to an empty slot.
 
-    What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
-    true, a root, the first member, or that a value is missing, the number of members comes before it.
+    A comparison of the values in an empty slot is unknown, which is enough if the rule is a conjunction. Otherwise a condition
+    on the root, on the first member or on missing values could make the rule true, so a condition on the number of members is
+    put before it.
     """
     words = words_of(rule)
     never, needed = in_slot(rule.never, table.columns, slot, other), max(slot, other or 0)
@@ -188,7 +194,7 @@ def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | Non
     return rule.model_copy(update={"never": never})
 
 
-# Columns of larger areas, each with a rule for each of its areas.
+# Columns of larger areas, with a rule for each area.
 
 AREAS_WHY = "An area lies in one area of the level above."
 
@@ -196,8 +202,8 @@ AREAS_WHY = "An area lies in one area of the level above."
 def with_levels(
     table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the record with a column for each level, before the column of the smallest areas, and the rules that connect
-    them.
+    """Return the columns with one for each level, before the column of the smallest areas, and the rules that connect the
+    levels.
     """
     wide: dict[str, ColumnTable] = {}
     for name, column in columns.items():
@@ -211,7 +217,9 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level: the file's code of an area counts as the group that the codelist gives it."""
+    """Return the column of a level. It is read from the code of the smallest area: the codelist gives the group of each
+    code.
+    """
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",
@@ -223,7 +231,7 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level: every smallest area is in one of them."""
+    """Yield a rule for each area of a level, so that the area of a row is the one that contains its smallest area."""
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -234,24 +242,24 @@ def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> 
     if may_be_missing:
         never += [f"{first} is missing and not {second} is missing" for first, second in ((level, column), (column, level))]
     rule = RuleTable(never=level, applies_to=("synthetic",), why=AREAS_WHY)
-    return (rule.model_copy(update={"never": text}) for text in never)  # longer than one that somebody writes
+    return (rule.model_copy(update={"never": text}) for text in never)  # unvalidated: it may be longer than a written rule
 
 
 def _quoted(label: str) -> str:
     return f'"{label}"' if "'" in label else f"'{label}'"
 
 
-# Columns that say how many or which marks a row has, each with rules that say so.
+# Columns with the number or the names of the indicators of a row, each with rules for it.
 
-MARKS_WHY = "The number of marks is that of the row."
+MARKS_WHY = "The number of indicators is computed from the row."
 
 
 class NumberColumn(ColumnTable):
-    """The column of a group of marks.
+    """The column of a group of indicators.
 
     Attributes
     ----------
-    marks : of each column of the group the released categories that are a mark.
+    marks : for each column of the group, the released categories that are an indicator.
     """
 
     marks: dict[str, tuple[str, ...]]
@@ -264,7 +272,7 @@ class NumberColumn(ColumnTable):
 def with_numbers_of_marks(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the record with a column for each group of indicators, behind all other columns, and with the rules for it."""
+    """Return the columns with one for each group of indicators, behind all other columns, and the rules for it."""
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}
@@ -285,7 +293,7 @@ def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> NumberColumn:
     bins = [*map(str, range(min(most, len(marks)))), f">={most}" if most < len(marks) else str(len(marks))]
     return NumberColumn(
         kind="integer",
-        description=f"Number of marks in {', '.join(marks)}",
+        description=f"Number of indicators in {', '.join(marks)}",
         bounds=(0, len(marks)),
         missing="drop",
         outside="drop",
@@ -323,6 +331,6 @@ def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tupl
 
 
 def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:
-    """Return the condition that a row has the mark; false, and not unknown, where the value is missing."""
+    """Return the condition that a row has the indicator. The condition is false, not unknown, if the value is missing."""
     text = f"{column} in [{', '.join(map(_quoted, marks))}]" if len(marks) > 1 else f"{column} == {_quoted(marks[0])}"
     return f"{text} and not {column} is missing" if may_be_missing else text

@@ -1,3 +1,3 @@
-"""The two files as one frozen specification: columns, the space of configurations, criteria with their setting, the plan; a
+"""Load the configuration and the acceptance file as one frozen `ReleaseSpec`: columns, configurations, criteria, plan,
 shortlist.
 """

@@ -1,4 +1,4 @@
-"""Which associations the rows of a planned release will carry, from its two files alone."""
+"""Compute which associations between columns the rows of a planned release will preserve, from its two files alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from synthrelease.spec.tried import strengths_tried
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
-    """Return one for each generator that may be drawn.
+    """Return the planned associations of each generator that a round may draw.
 
     Parameters
     ----------
-    rows : how many the file has; the stated number where it is left out. Without both no table is called mostly noise.
+    rows : number of rows of the file; by default the number that [input] rows states. If no number is known, no table counts
+        as mostly noise.
 
-    How strongly columns are associated is known where the files were drafted from, or rehearsed on, public rows.
+    The strengths of the associations are known only if the files were drafted from a public file or rehearsed on it.
     """
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     ruled = [mask.columns for mask in rules.masks] + [tuple(sorted(rule.places.values())) for rule in rules.records]

@@ -1,10 +1,10 @@
-"""The specification of a release as one canonical text: what is digested, committed to and published beside the table.
+"""Write the specification of a release as one canonical text, which is digested, committed to, and published beside the table.
 
-Everything that the two files bring in stands in it: what a configuration extends, the content of codelists, rules with their
-levels written out, public tables that generators start from (by the digest of their content, never by a path), and the
-shortlist that configurations were drawn from. Comments are not in it, nor are the tables of `WORDS`, nor settings that nobody
-wrote: so a setting that a release does not use changes no digest. It is public as both files are, and holds nothing about the
-private file.
+The text contains everything that the two files state or refer to: the configuration that a configuration extends, the content
+of codelists, rules with their levels written out, public tables that generators start from (by the digest of their content,
+never by a path), and the shortlist that configurations are drawn from. The text contains no comments, no tables of `WORDS`, and
+no settings that are not written in the files, so that a setting that a release does not use changes no digest. The text is
+public like the two files, and contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -23,34 +23,35 @@ from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
-"""Its file in a bundle."""
+"""Name of the file of the text in a bundle."""
 FORMAT = 1
 WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
-"""Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest but for
-`SeriesTable.fixed` (which year of which plan a release is)."""
+"""Tables that do not change the computation of a release. They can be changed after the release, and the digest does not cover
+them, except for `SeriesTable.fixed` (the plan over years, and the year of the release).
+"""
 PATHS = ("extends", "override")
-"""Settings that name another file of the steward, or what is changed in it."""
+"""Settings that name another configuration, or changes of its settings."""
 PRIOR = "prior"
 """The setting of a generator that names a public table."""
 BY_DIGEST = "sha256:"
-"""First characters of the name of a public table that is named by its content."""
+"""First characters of the name of a public table that is named by the digest of its content."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTable:
-    """A public table that generators start from: its path, and the digest of its content when it was named."""
+    """A public table that generators start from: its path, and the digest of its content when the specification was loaded."""
 
     path: Path
     digest: str
 
 
 def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return both files as plain values, in the order of the settings; columns, codes and bins in the order of the release.
+    """Return the two files as plain values for JSON, in the order of the settings; columns, codes and bins keep their order.
 
     Parameters
     ----------
-    release : with the content of its codelists, and rules whose levels are written out.
-    priors : each public table, by the name in the configuration.
+    release : the configuration, with the content of its codelists, and with rules whose levels are written out.
+    priors : each public table, by its name in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
     if release.series is not None and (fixed := release.series.fixed):
@@ -67,7 +68,7 @@ def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, A
 
     Parameters
     ----------
-    shortlist : the configurations that were drawn from, as they describe themselves; None for the whole space.
+    shortlist : the published forms of the configurations that rounds may draw; None for the whole space.
     """
     whole = (
         dict(tables) if shortlist is None else {**tables, "shortlist": [_plain(configuration) for configuration in shortlist]}
@@ -76,11 +77,11 @@ def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, A
 
 
 def read_tables(content: bytes) -> dict[str, Any]:
-    """Return the tables of specification.json, numbers with a point as exact decimals.
+    """Return the tables of specification.json. Numbers with a decimal point become exact decimals.
 
     Raises
     ------
-    Unexpected : for anything but an object of this format.
+    Unexpected : if the content is not a JSON object of this format.
     """
     try:
         tables = json.loads(content, parse_float=Decimal)
@@ -96,7 +97,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
     Parameters
     ----------
-    words_unpublished : whether it is of version 1.0.0, which published no plan over years in it.
+    words_unpublished : whether version 1.0.0 wrote the content, which published no plan over years in the specification.
     """
     published, tables_now = read_tables(content), read_tables(canonical_text(tables))
     published.pop("shortlist", None)
@@ -104,11 +105,11 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
         del tables_now[name]
     return json.dumps(published, default=str) == json.dumps(
         tables_now, default=str
-    )  # the order of columns and bins counts, too
+    )  # as texts: the order of columns and bins counts, too
 
 
 def is_fixed(name: str, table: Any) -> bool:
-    """Return whether a table of words in a published specification holds only values that are fixed before the run."""
+    """Return whether a table of `WORDS` in a published specification contains only values that are fixed before the run."""
     try:
         return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed
     except (TypeError, ValueError):
@@ -116,7 +117,7 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return a generator whose public tables are named by their content."""
+    """Return the settings of a generator, with its public tables named by the digest of their content."""
     if PRIOR not in table:
         return dict(table)
     names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
@@ -125,7 +126,7 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Return a file, or an earlier release, by its content."""
+    """Return the name of a public file or an earlier release, with the digest of its content in place of the path."""
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)
@@ -133,12 +134,12 @@ def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table, whose class its name selects, as plain values with its settings in alphabetical order."""
+    """Return the table of a generator, a projection or a criterion as plain values, with its settings in alphabetical order."""
     return {name: _plain(table[name]) for name in sorted(table)}
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in the form JSON has; a decimal becomes the equal number, or a text where no number is equal."""
+    """Return a value that JSON can represent. A decimal becomes the equal number, or a text if no float is equal."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

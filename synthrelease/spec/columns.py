@@ -1,4 +1,6 @@
-"""From a column's table in the configuration to a `Column` with atomic bins and alternative binnings."""
+"""Build a `Column` with atomic bins and alternative binnings from the table of a column in the configuration, and read
+codelists.
+"""
 
 from __future__ import annotations
 
@@ -22,31 +24,31 @@ Bins = Sequence[str] | Mapping[str, list[str]]
 
 
 class ColumnError(Unexpected):
-    """A mistake in a column's table; its place is the field (relative to the table), or "groups"."""
+    """A mistake in the table of a column. Its `place` is the field, relative to the table, or "groups"."""
 
     def __init__(self, place: str, expected: str, found: str | None, suggestion: str | None = None):
         super().__init__(expected, found, suggestion, place=place)
 
 
 def _require(holds: object, field: str, expected: str, found: str) -> None:
-    """Raise ColumnError with expected and found unless the condition of a field holds."""
+    """Raise ColumnError, with what was expected and what was found, unless `holds` is true."""
     if not holds:
         raise ColumnError(field, expected, found)
 
 
-# Columns of categories and of codes. From here on a column of codes is one of categories: the labels of its codelist.
+# Columns of categories and of codes. In the schema, a column of codes is a column of categories: the labels of its codelist.
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Listed:
-    """The atoms of a column whose texts are listed.
+    """The atomic bins of a column of categories or codes.
 
     Attributes
     ----------
-    values : text of the file -> atom.
-    members : what the specification calls each atom: its category or code.
-    labels : what the release calls it.
-    numbers : what stands for it where tables are computed with, None where nothing does.
+    values : the index of the atomic bin, by the text in the file.
+    members : the category or code of each atomic bin, as in the configuration.
+    labels : the label of each atomic bin in the release.
+    numbers : the representative value of each atomic bin; None if it has none.
     """
 
     values: Mapping[str, int]
@@ -59,7 +61,7 @@ _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "
 
 
 def _categories(table: ColumnTable) -> _Listed:
-    """Return the atoms of a column of categories, each with its texts in the file and perhaps a number."""
+    """Return the atomic bins of a column of categories. Raises ColumnError for the first mistake."""
     _absent(table, "in a column of categories", *_OF_NUMBERS, "codes", "characters")
     listed = table.categories or []
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
@@ -78,9 +80,9 @@ def _categories(table: ColumnTable) -> _Listed:
 
 
 def _codes(table: ColumnTable) -> _Listed:
-    """Return the atoms of a column of codes, which have neither an order nor numbers."""
+    """Return the atomic bins of a column of codes, which have neither an order nor numbers. Raises ColumnError."""
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
-    why = "no numbers for codes, which are names (kind = 'category' may have some)"
+    why = "no numbers for codes, which are names (a column of kind = 'category' may have numbers)"
     _require(not table.numbers, "numbers", why, "some")
     _require(not table.ordered, "ordered", "it left out: codes have no order (kind = 'category' may have one)", "true")
     if isinstance(table.codes, str):
@@ -103,14 +105,14 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError for the first of some settings that the kind of the column does not have."""
+    """Raise ColumnError for the first of these settings that is stated, because this kind of column does not have it."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"no {field} {kind}", "some")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
 def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """Return a column of categories or codes; without alternatives, each of these is a bin."""
+    """Return a column of categories or codes. Without alternatives, each category or code is a bin."""
     every = "categories" if table.kind == "category" else EACH_CODE
     listed, dealt = _categories(table) if table.kind == "category" else _codes(table), table.role == "cluster_group"
     members, labels, numbers = listed.members, listed.labels, listed.numbers
@@ -144,7 +146,7 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
 
 
 def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
-    """Return the label of the texts that are not listed, if they have one; raises ColumnError for one that cannot be used."""
+    """Return the label for texts that are not listed, or None if there is none. Raises ColumnError for an unusable label."""
     label = unlisted_label(table)
     if label is None or label in labels:
         return label
@@ -163,7 +165,7 @@ def grouping(
 
     Parameters
     ----------
-    unlisted : the one of texts that are not listed, which groups need not name; None where there is none.
+    unlisted : the label for texts that are not listed, which the groups need not name; None if there is none.
     """
     if not isinstance(bins, Mapping):
         raise ColumnError(field, f"a table of groups with their {what}", "a list")
@@ -190,19 +192,18 @@ def _known(field: str, names: Collection[str], labels: Collection[str], what: st
 
 
 def readable(field: str, labels: Collection[str]) -> None:
-    """Raise ColumnError for the first label that cannot be written into a table."""
+    """Raise ColumnError for the first label that a released table cannot contain."""
     for label in labels:
         _require(is_label(label), field, EXPECTED, repr(label))
 
 
-# Codelists: what the codes of a column stand for, and the levels of groups that they belong to, from public CSV files.
-#
-# A codelist is `code,label` in its first line, then one code in each. Further columns are levels: `state` beside
-# municipalities, or block and chapter beside diagnoses. Levels nest: what is together in a finer level is together in every
-# coarser one. The file is UTF-8, with commas; a byte-order mark, blank lines and spaces around a cell do not matter.
-#
-# A configuration names the file, and holds its content from the moment it is read: the digest of the specification, and
-# with it everything downstream, is that of the content, wherever the file stands and whatever becomes of it.
+# Codelists: public CSV files with the label of each code of a column, and the groups that each code belongs to.
+# The first line of a codelist is `code,label`; each further line has one code. Further columns are levels, such as the state of
+# a municipality, or the block and the chapter of a diagnosis. Levels nest: codes that are together in a finer level are
+# together in every coarser level. The file is UTF-8, with commas; a byte-order mark, blank lines and spaces around a cell do
+# not matter.
+# The content of the file becomes part of the configuration when this is read. So the digest of the specification covers the
+# content, and moving or changing the file later has no effect.
 
 MAX_BYTES = 20_000_000
 EACH_CODE = "codes"
@@ -216,8 +217,8 @@ class Codelist:
 
     Attributes
     ----------
-    labels : code -> label, in the order of the file.
-    levels : level -> {group: its codes}, in the order of the columns; groups in the order in which they come first.
+    labels : the label of each code, in the order of the file.
+    levels : by level, the codes of each group; levels in the order of the columns, groups in the order of their first code.
     """
 
     labels: Mapping[str, str]
@@ -225,13 +226,14 @@ class Codelist:
 
 
 def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
-    """Return the configuration with each codelist that it names replaced by its content.
+    """Return the configuration with the content of each named codelist in place of its file name.
 
-    The levels become alternatives of their column, beside those that it lists, or beside the one of each code.
+    The levels become alternatives of their column, in addition to the listed alternatives; if none are listed, in addition to
+    the alternative in which each code is a bin.
 
     Raises
     ------
-    SpecError : for a codelist that cannot be used, with the line.
+    SpecError : for a codelist that cannot be used, with the number of the line.
     """
     columns = file.tables.get("columns")
     if not isinstance(columns, dict):
@@ -258,7 +260,7 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
         raise problem("codes", error.expected, f"{error.found}: {table['codes']!r}") from None
     listed = table.get("alternatives") or {EACH_CODE: {label: [code] for code, label in codelist.labels.items()}}
     if not isinstance(listed, dict):
-        return {**table, "codes": dict(codelist.labels)}  # a mistake that is told where tables are checked
+        return {**table, "codes": dict(codelist.labels)}  # this mistake is reported later, when tables are checked
     for level in codelist.levels:
         if level in listed:
             raise problem(f"alternatives.{level}", "a name that no level of the codelist has", repr(level))
@@ -266,16 +268,16 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
 
 
 def read_codelist(path: Path) -> Codelist:
-    """Return a codelist from its file.
+    """Read a codelist from its file.
 
     Raises
     ------
     SpecError : for the first mistake, with its line.
-    Unexpected : as `csv_lines`.
+    Unexpected : for a file that `csv_lines` cannot read.
     """
     lines = csv_lines(path, MAX_BYTES, "a codelist")
     number, header = next(lines, (1, []))
-    if header[:2] != _HEADER:  # what stands there instead is not shown: it may be quite another file
+    if header[:2] != _HEADER:  # the wrong header is not shown: the path may name quite another file
         raise _problem(path, number, "the header code,label, and the name of each further level", "something else")
     levels = header[2:]
     for level in levels:
@@ -307,7 +309,7 @@ def read_codelist(path: Path) -> Codelist:
 
 
 def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
-    """Raise SpecError for the first cell of a line that cannot be used."""
+    """Raise SpecError for the first unusable cell of a line."""
     if not code or len(code) > 200 or not code.isprintable():
         raise _problem(path, number, "a code of 1 to 200 printable characters", _shown(code))
     if not _usable(label):
@@ -318,7 +320,7 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError for the first code whose group in one level is torn apart by the next coarser level."""
+    """Raise SpecError if the next coarser level divides a group of a level, with two codes that show this."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -362,8 +364,9 @@ def build_column(
 
     Parameters
     ----------
-    edges_of : the columns at whose limits in rules its atomic bins are cut, if not at its own alone.
-    own_values : whether something computes with the rows' own values of the column, so that atomic bins must know them.
+    groups : the bins that criteria group by, if there are any; atomic bins are cut at their limits, too.
+    own_values : whether a computation uses the own values of the rows, so that atomic bins must be as narrow as the grid.
+    edges_of : the columns at whose limits in rules the atomic bins are cut; by default only the column itself.
 
     Raises
     ------
@@ -384,7 +387,7 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return the columns; those that count indicators of other columns get the atomic bins that stand for an indicator."""
+    """Return the columns. A column that counts indicators gets the atomic bins of the other columns that are an indicator."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -398,14 +401,14 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
 
 
 def _check_missing_values(column: Column) -> None:
-    """Raise ColumnError for a text that is both a category and, by the column's own word, a missing value."""
+    """Raise ColumnError for a text that is both a category and one of the missing_values of the column."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
         _require(text.strip() not in texts, "missing_values", "texts that stand for no category of the column", repr(text))
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """Return the column with one more atom, of missing values, which is a bin by itself in every alternative."""
+    """Return the column with one more atomic bin, for missing values, which is a bin of its own in every alternative."""
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
@@ -492,7 +495,7 @@ def _numeric_column(
 
 
 def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
-    """Return how the dates of `source` and of `minus` are written; None where none are read."""
+    """Return the formats of the dates in `source` and in `minus`; None for a column without such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
         raise ColumnError(
@@ -512,18 +515,18 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
 
 
 def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
-    """Return the date format. Raises ColumnError where it lacks the needed part of a date, or the day if none is named."""
+    """Return the date format. Raises ColumnError if the format lacks `part`, or the day if `part` is None."""
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
         raise ColumnError(field, error.expected, error.found) from None
     if dates.lacks(part):
-        raise ColumnError(field, f"a date format that tells the {part or 'day'}", repr(pattern or ISO))
+        raise ColumnError(field, f"a date format with the {part or 'day'}", repr(pattern or ISO))
     return dates
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:
-    """Return group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their
+    """Return the bins to group by as a binning of the atomic bins, which refine them. Missing values are a group of their
     own.
     """
     if column.kind == "category":
@@ -554,7 +557,7 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
 
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
-    """Raise ColumnError for a grid that is too fine to be held, or that whole numbers do not have."""
+    """Raise ColumnError for a grid with too many steps, or for a fractional step in a column of whole numbers."""
     if step is not None:
         text = f"{step:.15g}"
         _require(not whole or step == int(step), "step", "a whole number, in a column of whole numbers", text)
@@ -564,7 +567,7 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
-    """Return the representative values of bins by label; each must be a value that its bin can hold."""
+    """Return the stated representative values of bins by label. Raises ColumnError for a number that is not in its bin."""
     interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in interval_of:
@@ -583,9 +586,9 @@ def _stated_numbers(
 def _atoms(
     inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None
 ) -> tuple[IntervalBin, ...]:
-    """Return the atomic bins between the inner edges; the first and the last reach to the bounds.
+    """Return the atomic bins between the inner edges. The first and the last reach to the bounds.
 
-    Each has the number in its middle, or with a grid the value of it that lies nearest.
+    The representative value of a bin is its middle, or with a grid the grid value in the bin that is nearest to the middle.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []

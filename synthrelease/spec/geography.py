@@ -1,4 +1,4 @@
-"""[geography] and [marks] against the columns, the bins and the generators, and what `plan` says of them."""
+"""Check the tables [geography] (areas within areas) and [marks] (counts of indicators), and describe them for `plan`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from synthrelease.settings.tables import MAX_COLUMNS, MOST_COLUMNS, ReleaseFile
 
 @dataclass(frozen=True, kw_only=True)
 class Geography:
-    """The levels of a release.
+    """The nested levels of areas of a release.
 
     Attributes
     ----------
-    chain : the columns of areas, from the largest to the smallest.
-    areas : how many each has.
-    noise : what it leaves of each level, for each generator that measures a fixed set of tables.
+    chain : the columns of areas, from the largest areas to the smallest.
+    areas : the number of areas of each column.
+    noise : for each generator that measures a fixed set of tables, the noise of the counts of each level.
     """
 
     chain: tuple[str, ...]
@@ -35,15 +35,15 @@ class Geography:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """An area lies in one area of the level above."""
+        """Each level with the level below, which determines it: an area lies in one area of the level above."""
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
     def in_words(self, rows: int) -> str:
         """Return, in words, the number of areas in each level and the noise in the number of rows of an area."""
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(self.chain, self.areas, strict=True))
         lines = [
-            f"Areas: {levels}. One standard deviation of the noise in the number of rows of an area, and in one cell, of a "
-            f"file of {rows:,} rows (--rows says how many):"
+            f"Areas: {levels}. Standard deviation of the noise in the number of rows of an area, and in one cell, for a file "
+            f"of {rows:,} rows (see --rows):"
         ]
         for family, noise in self.noise.items():
             lines += [f"  {family}, {area.text(rows)}" for area in noise]
@@ -51,7 +51,7 @@ class Geography:
 
 
 def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> Geography:
-    """Return the levels with their numbers of areas in `binnings`, and the noise of the counts of each level."""
+    """Return the levels of areas, with the number of areas in `binnings` and the noise of the counts of each level."""
     areas = tuple(len(binnings.binning(name)) for name in table.chain)
     return Geography(chain=table.chain, areas=areas, noise=_noise(table, release, binnings))
 
@@ -74,13 +74,13 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
         elif not level.isidentifier():
             problems.add("geography.levels", "names made of letters, digits and underscores", repr(level))
         elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:
-            problems.add("geography.levels", "areas that have no two kinds of quotes in their names", repr(unusable[0]))
+            problems.add("geography.levels", "names of areas that do not contain two kinds of quotes", repr(unusable[0]))
     if any(level not in groups for level in table.levels):
         return
     if lowest.characters is not None:
         problems.add(f"columns.{table.column}.characters", "none with [geography]", str(lowest.characters))
     if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
-        expected = "an outside_label that is no area's, because it is an area of its own on every level"
+        expected = "an outside_label that no area has, because it is an area of its own on every level"
         problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
     alternatives = release.transformations.get(table.column, list(lowest.alternatives))
     if len(alternatives) != 1 or alternatives[0] in table.levels:
@@ -99,8 +99,9 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
-    """Return the noise of every family that measures a fixed set of tables and that the budget is stated for; with lists of
-    hyperparameters by the first of each."""
+    """Return the noise of each level for every family that measures a fixed set of tables and shares the privacy definition of
+    the budget. Of a list of hyperparameters, the first is used.
+    """
     families, noise = (
         [GENERATORS[str(settings["family"])] for settings in release.generators],
         dict[str, tuple[AreaNoise, ...]](),
@@ -120,11 +121,11 @@ def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """The groups of a release.
+    """The columns of a release that count indicators.
 
     Attributes
     ----------
-    groups : by the column with the number of marks, each column that it counts with its released categories that are a mark.
+    groups : by the column with the number of indicators, each counted column with its categories that are an indicator.
     """
 
     groups: Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -135,7 +136,7 @@ class Marks:
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
-        """Return which columns of counts there are, and what they cost."""
+        """Return a sentence on the columns that count indicators, and on their cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return (
             f"Columns of indicators: {groups}. Each column follows from its row, so a table of it costs as much as any other."
@@ -147,7 +148,7 @@ _MOST_MARKS = 16
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
-    """Return the groups. A problem where a bin that a release may draw does not tell whether a row has the mark."""
+    """Return the columns that count indicators. Adds a problem if a bin mixes categories that are an indicator and others."""
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():
             binnings = {
@@ -157,19 +158,19 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
                 marked = {into for atom, into in enumerate(binning.of_atom) if atom in marks}
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
-                    expected = f"bins of {name!r} that hold indicators alone or none, as {column.name!r} counts them"
+                    expected = f"bins of {name!r} with only indicators or none, because {column.name!r} counts them"
                     problems.add(f"transformations.{name}", expected, repr(binning.labels[mixed[0]]))
     for index, generator in enumerate(release.generators):
         if not GENERATORS[str(generator["family"])].counts:
             able = listing(name for name, family in GENERATORS.items() if family.counts)
-            expected = f"a family whose rows follow rules that count, as [marks] needs ({able})"
+            expected = f"a family that can follow rules that count, as [marks] needs ({able})"
             problems.add(f"generators[{index}].family", expected, repr(generator["family"]))
     columns = release.columns
     return Marks(groups={name: columns[name].counts or {} for name in table.groups})
 
 
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns of the groups, and in the categories that count as an indicator."""
+    """Add a problem for each mistake in the counted columns, and in the categories that count as an indicator."""
     if release.linked is not None:
         problems.add("marks", "no such table where a second file has members of a row", "both")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:
@@ -204,11 +205,11 @@ def _check_marks(name: str, table: MarksTable, release: ReleaseFile, problems: P
     labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
     marks = list(dict.fromkeys(table.marks_of(name, column)))
     if not marks:
-        expected = f"which categories of {name!r} are a mark, as none or several are called {listing(YES)}"
+        expected = f"the categories of {name!r} that are an indicator, because not exactly one is called {listing(YES)}"
         problems.add("marks.yes", expected, "nothing")
     elif strange := [label for label in marks if label not in labels]:
         problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))
     elif len(marks) == len(set(labels)):
-        problems.add(f"marks.yes.{name}", f"a category of {name!r} that is no indicator", "all of them")
+        problems.add(f"marks.yes.{name}", f"at least one category of {name!r} that is no indicator", "all of them")
     elif unusable := [label for label in marks if "'" in label and '"' in label]:
-        problems.add(f"marks.yes.{name}", "categories that have no two kinds of quotes in their names", repr(unusable[0]))
+        problems.add(f"marks.yes.{name}", "names of categories that do not contain two kinds of quotes", repr(unusable[0]))

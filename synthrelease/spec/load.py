@@ -1,4 +1,4 @@
-"""The two files, read and validated, become one specification."""
+"""Load a configuration and its acceptance file, check both, and build one specification."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from synthrelease.spec.shortlist import narrowed_to
 from synthrelease.spec.space import build_space, check_answered, check_lines, prior_digest, prior_files
 from synthrelease.spec.totals import build_calibration
 
-# [bundle] against the schema: what its formats cannot hold is said before anything is spent.
+# Checks of [bundle] against the schema: a format that cannot hold the table is refused before anything is spent.
 
 
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
-    """Check that the column `synthetic` is free, and that what each list asks for can be written."""
+    """Add a problem if the column `synthetic` is taken, or if a listed format or catalogue cannot be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"another name: [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
     check_formats(table.formats, schema, problems)
@@ -64,7 +64,7 @@ def _own_values_of(sums: object) -> set[str]:
 
 
 class SpecBuilder:
-    """Builds a specification from validated files. It collects mistakes; a step runs only when earlier steps found none."""
+    """Builds a specification from validated files. It collects mistakes; a step runs only if earlier steps found none."""
 
     def __init__(
         self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
@@ -88,7 +88,7 @@ class SpecBuilder:
 
     def build(self) -> ReleaseSpec:
         rules, written_out = read_rules(self.release, self.written, self.problems, linked=self.linked is not None)
-        if written_out:  # what nobody wrote stays unset
+        if written_out:  # without written rules, the field stays unset
             self.release = self.release.model_copy(update={"rules": written_out})
         self._known_columns("transformations", self.release.transformations, self.file)
         self._known_columns("groups", self.groups, self.acceptance_file)
@@ -97,7 +97,7 @@ class SpecBuilder:
             texts = self.release.card.texts(language)
             self._known_columns(path, texts.columns if texts else {}, self.file)
         self._check_not_promised()
-        parsed, of_criteria = self._criteria()  # before the schema, whose atoms follow from what criteria compute with
+        parsed, of_criteria = self._criteria()  # first: atomic bins depend on the values that criteria use
         own_values = {name for criterion in parsed if criterion is not None for name in criterion.own_values_of}
         own_values |= {name for table in self.release.generators if "sums" in table for name in _own_values_of(table["sums"])}
         models = read_models(self.release, self.problems)
@@ -175,7 +175,7 @@ class SpecBuilder:
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
-        """Return the additions of the options, and a problem for each setting that does not go with an option."""
+        """Return the options that are used. Adds a problem for each setting that does not fit an option."""
         release, problems, file_of = self.release, self.problems, self.configuration.file_of
         if release.partition is not None:
             check_partition(release, criteria, self.acceptance_file, problems)
@@ -217,7 +217,7 @@ class SpecBuilder:
         )
 
     def _check_not_promised(self) -> None:
-        """Check that the columns of its pairs are columns."""
+        """Add a problem for each name in the pairs of [not_promised] that is no column."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
             path, columns = f"not_promised.pairs[{index}]", self.release.columns
             self.problems.add_unknown(path, "columns", text.split(":"), columns, self.acceptance_file)
@@ -227,8 +227,8 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the criteria, None for one that cannot be read, and the mistakes in them, reported after those of
-        the schema.
+        """Return the criteria (None for a faulty one) and their mistakes, which are reported after the mistakes of the
+        schema.
         """
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
@@ -240,7 +240,7 @@ class SpecBuilder:
         return parsed, problems.found
 
     def _selection_rule(self) -> SelectionRule:
-        """Return how rounds are repeated; with a problem for rounds that make no law."""
+        """Return how rounds are repeated. Adds a problem for `rounds` that are no probability distribution."""
         table, law = self.release.selection, None
         try:
             if table.rounds is not None:
@@ -266,7 +266,7 @@ class SpecBuilder:
                     f"criteria[{index}].name", "names that differ", repr(criterion.name), file=self.acceptance_file
                 )
             if any(value in faulty for value in criterion.model_dump().values() if isinstance(value, str)):
-                continue  # it builds on a criterion with a mistake: it is checked once that one is right
+                continue  # it depends on a criterion with a mistake, which has to be corrected first
             path = f"criteria[{index}]"
             if self.problems.add_mistakes(path, criterion.mistakes(setting, earlier), self.acceptance_file):
                 faulty.add(criterion.name)
@@ -277,12 +277,12 @@ class SpecBuilder:
 
 
 def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> ReleaseSpec:
-    """Read a configuration and the acceptance file it names.
+    """Read a configuration and the acceptance file that it names.
 
     Parameters
     ----------
-    trusted : packages of [[plugins]] that may run where a private file is read; others are refused before they are loaded.
-        None where only public files are read.
+    trusted : packages of [[plugins]] that may run on a private file; others are refused before they are loaded. None if only
+        public files are read.
 
     Raises
     ------
@@ -292,12 +292,15 @@ def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> Release
 
 
 def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """Return the specification of a configuration whose files are replaced by these texts; without an acceptance text, the
-    acceptance file stays as it is.
+    """Return the specification of a configuration, with these bytes in place of its file and of its acceptance file.
+
+    Parameters
+    ----------
+    acceptance : None if the acceptance file is read from the disk.
 
     Raises
     ------
-    SpecError : as `load_spec`.
+    SpecError : as for `load_spec`.
     """
     file = read_configuration(path, configuration)
     return _loaded(file, read_toml if acceptance is None else lambda named: toml_tables(acceptance, named))
@@ -329,13 +332,13 @@ def _load_plugins(release: ReleaseFile, file: ConfigurationFile) -> None:
 
 
 def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
-    """Return the specification that a release publishes, from its text alone: no other file is opened.
+    """Return the specification that a release publishes, from its text alone. No other file is opened.
+
+    Public tables are known only by their digests: the result is enough for a plan, but not for a fit.
 
     Parameters
     ----------
-    plugins : whether the packages that it names are loaded, as for a configuration; else those count that were loaded before.
-
-    Its public tables are known by their digests, so that a plan follows from it, and no fit.
+    plugins : whether to load the packages that the text names; otherwise only packages that were loaded before are known.
 
     Raises
     ------
@@ -356,7 +359,7 @@ def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
         if isinstance(table, dict) and isinstance(table.get("codes"), str)
     ]
     if listed:
-        expected = "nothing that names another file, or that is no part of a specification"
+        expected = "no setting that names another file or is no part of a specification"
         raise SpecError([Problem(file=NAME, path=path, expected=expected, found="a setting") for path in listed])
     shortlist, criteria = tables.pop("shortlist", None), tables.pop("acceptance", {})
     del tables["specification"]

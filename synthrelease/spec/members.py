@@ -1,4 +1,4 @@
-"""Check [members] against the other settings, and say in words which members of a root are used."""
+"""Check the table [members] of linked tables, such as persons of households, and say which members of a root are used."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from synthrelease.settings.wide import CONNECTIVES, COUNT, around_counts, counts
 from synthrelease.spec.columns import ColumnError, build_column
 
 _PROTECTED = (
-    "Members: a record is a root with all its members, in any number. This epsilon protects any change of them: one "
-    "member, or all. A person in several roots is protected at epsilon times their number, and a move from one root "
-    "to another at twice epsilon. The number of roots is published, so nothing protects a move that changes it: to a "
-    "root that was not in the file, or of the last row of a root."
+    "Members: a record is a row of the first table (a root, such as a household) with all its members, in any number. Epsilon "
+    "protects any change of one record: of one member or of all. A person in several roots is protected with epsilon times the "
+    "number of these roots. A move from one root to another is protected with twice epsilon. The number of roots is published, "
+    "so a move that changes this number is not protected: a move to a root that was not in the file, or a move of the last row "
+    "of a root."
 )
 
 
 def members_in_words(schema: Schema, linked: Linked) -> str:
-    """Explain the protection of roots with members, and which members of a root with too many are released.
+    """Return sentences on the protection of roots with members, and on the members that are used of a root with too many.
 
-    Which ones these are is a function of the root's own rows, so any order is within the guarantee (theory 1.10, roots with
-    their members). An order by released values is allowed, and changes what figures of these columns are about.
+    The choice of members is a function of the root's own rows, so the guarantee holds for any order (theory 1.10, roots with
+    their members). An order by released values is allowed, but then statistics of these columns describe only the first
+    members.
     """
     if linked.more == "drop":
         return f"{_PROTECTED} A root with more than {linked.most} members is left out."
@@ -37,19 +39,21 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
         chosen = f"the first {linked.most}, ordered by {listing(linked.order)} (equal ones by their released values)"
         lean = "towards roots with few members"
         lean += (
-            f", and figures of {listing(released)}, which is released, are about the first members alone" if released else ""
+            f", and statistics of {listing(released)}, which is released, describe only the first members" if released else ""
         )
     else:
         chosen = f"the {linked.most} whose released values come first, because [members] states no order"
         lean = "towards these values"
     return (
-        f"{_PROTECTED} Of a root with more than {linked.most} members, the release has {chosen}. Figures about members lean "
-        f"{lean}."
+        f"{_PROTECTED} Of a root with more than {linked.most} members, the release uses {chosen}. Statistics of members are "
+        f"biased {lean}."
     )
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns and rules of members, before the wide record is made from them."""
+    """Add a problem for each mistake in the columns and rules of members, before a root and its members become one wide
+    record.
+    """
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:
@@ -101,27 +105,27 @@ def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: Releas
         problems.add(path, f"columns of members, of the first or another one, or of roots ({listing(names)})", listing(wrong))
     elif not unprefixed & set(table.columns):
         problems.add(
-            path, f"a column of a member ({listing(table.columns)}): what is of roots alone stands in [[rules]]", "none"
+            path, f"a column of a member ({listing(table.columns)}): a rule about roots alone belongs into [[rules]]", "none"
         )
     if counts(rule):
         _check_counts(path, rule, table, problems)
     if prefixed and table.most == 1:
-        problems.add(path, "two members of a root at least, where a rule names the first or another one", "most = 1")
+        problems.add(path, "at least two members of a root, because a rule names the first or another member", "most = 1")
 
 
 def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Problems) -> None:
     pieces, counted = around_counts(rule.never)
     outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
     if COUNT in inside or any(word.startswith(OTHER) for word in inside):
-        problems.add(path, "in count(...) what is true of one member, or of it and the first one", "another member, or a count")
+        problems.add(path, "in count(...) a condition on one member, or also on the first one", "another member, or a count")
     if outside_names := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
         problems.add(path, "columns of members inside of count(...), or as first.NAME", listing(outside_names))
     if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
-        problems.add(path, "no `not` around count(...): another comparison says the same", "'not'")
+        problems.add(path, "no `not` around count(...); use another comparison", "'not'")
     fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])
     if fewer and table.least == table.most and table.more == "first":
-        expected = "count(...) > or >= where every root may have more members than are released"
-        problems.add(path, expected, "another comparison, which is known of no root")
+        expected = "count(...) > or >=, because every root may have more members than are released"
+        problems.add(path, expected, "another comparison, which can be decided for no root")
 
 
 def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
@@ -136,11 +140,11 @@ def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFil
         problems.add(f"{path}.codes", "a table of codes", "the name of a file")
     for field in ("missing", "outside"):
         if (getattr(column, field) or getattr(release.input, field)) == "error":
-            expected = "another rule for members: a refused file would reveal a fact about one member that no epsilon covers"
+            expected = "another setting for members: a refused file would reveal a fact about one member that no epsilon covers"
             problems.add(f"{path}.{field}", expected, "'error'")
     try:
         build_column(name, column, release.input, [], None)
     except ColumnError as error:
         problems.add_error(f"{path}.{error.place}", error)
-    except RuleError as error:  # of no rule
+    except RuleError as error:  # a mistake in bins, although there is no rule here
         problems.add_error(path, error)

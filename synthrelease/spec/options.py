@@ -1,4 +1,4 @@
-"""The options of a specification, and the checks of those that need no module of their own."""
+"""Hold the options of a specification, and check imputation, formats, catalogues and intended questions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,20 @@ from synthrelease.spec.series import Series, promise_text
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a specification; None for one that is not used. Members stand in the schema.
+    """The options of a specification; None for an option that is not used. The schema has the members of linked tables.
 
     Attributes
     ----------
-    partition : how the rows are divided into a piece for the generator and one for the criteria.
-    split : which piece of the register is read.
+    partition : how the rows are divided into a piece for the generator and a piece for the criteria.
+    split : the piece of the register that is read.
+    calibration : published totals, or the starting weights of released rows.
+    series : the earlier releases and the plan over years.
+    population : the size of the population of which the file is a simple random sample.
+    design : the sampling design of the file.
+    imputation : how the copies with filled gaps are made.
+    geography : areas within areas.
+    marks : columns that count indicators.
+    scout : the scout before the release.
     """
 
     partition: PartitionRule | None = None
@@ -44,7 +52,7 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that options make functions of others in every row, each with these."""
+        """Columns that other columns determine in every row, because of an option; each with the columns that determine it."""
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
@@ -65,18 +73,18 @@ class Options:
 
 
 def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem where there are no gaps to fill, or where the agreement of rows names an unknown column."""
+    """Add a problem if no column has missing values to fill, or if `match` names an unknown column or repeats one."""
     if schema.linked is not None:
-        expected = "no such table where records have members: a copy would be one table of roots with all their members"
+        expected = "no such table with [members], because copies of linked tables are not made"
         problems.add("imputation", expected, "one")
     if all(column.missing != "bin" for column in schema.columns):
-        expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
+        expected = 'a column in which missing values are a bin (missing = "bin"), because only these can be filled'
         problems.add("imputation", expected, "none")
     for column in schema.columns:
         if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:
             expected = (
-                f"no gaps in columns that {column.name!r} counts: it stays as it is, with no mark for a gap, "
-                "so that no copy could fill in a mark"
+                f"no missing values in columns that {column.name!r} counts: the count stays as it is in every copy, and counts "
+                "no missing value"
             )
             problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
     problems.add_unknown("imputation.match", "columns", table.match or (), schema.names)
@@ -85,15 +93,15 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
 
 
 SPSS_LABEL = 120
-"""Bytes of UTF-8 that the label of a value has at most in SPSS."""
+"""Largest length of the label of a value in SPSS, in bytes of UTF-8."""
 STATA_VALUES = 65_536
-"""Labelled values of one variable in Stata."""
+"""Largest number of labelled values of one variable in Stata."""
 WITH_MEMBERS = ("stata", "spss", "r")
-"""Formats in which a second table of members is written."""
+"""Formats that can hold a second table with members."""
 
 
 def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -> None:
-    """Add a problem for a label that a format cannot hold, and for a format that cannot hold the members of [members]."""
+    """Add a problem for a label that a format cannot hold, and for a format that cannot hold a second table with members."""
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
             expected = f"formats that hold members, too ({listing(WITH_MEMBERS)}), because of [members]"
@@ -111,14 +119,14 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
 
 
 def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
-    """Add a problem where a catalogue demands the address of the release, and none is configured."""
+    """Add a problem if a catalogue requires the address of the release, and the card has none."""
     if "dcat" in chosen and not card.url:
-        problems.add("card.url", "an address where the release can be had: DCAT-AP demands one", "none")
+        problems.add("card.url", "the address from which the release is available, because DCAT-AP requires it", "none")
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
-    """Add a problem for a query that cannot be read. Whether it cuts a released bin depends on the alternative that is drawn;
-    the card says so.
+    """Add a problem for each intended question that cannot be read. Whether the question cuts a released bin depends on the
+    drawn alternative, and is stated on the card.
 
     Parameters
     ----------
@@ -130,7 +138,7 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
         categories = tuple(labels) if column.kind == "category" else ()
         domains[column.name] = Domain(kind=column.kind, categories=categories, missing=column.missing == "bin")
     names = dict.fromkeys(schema.names)
-    if schema.linked is not None:  # of the member in any slot: a question about all members
+    if schema.linked is not None:  # the plain name of a member's column, as in a question about all members
         plain = dict(zip(schema.linked.names, schema.linked.slots[0], strict=True))
         domains = {name: domains[first] for name, first in plain.items()} | domains
         names |= dict.fromkeys(plain)
@@ -149,7 +157,7 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
 
 
 def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, path: str, *, weighted: bool) -> list[str]:
-    """Return the conditions of a whole question, whose words and columns are checked here."""
+    """Return the conditions of a question of `synthrelease estimate`. Adds a problem for a mistake in its words or columns."""
     if table.given or table.mean or table.minus is not None:
         problems.add(path, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
         return []

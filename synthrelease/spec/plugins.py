@@ -1,8 +1,8 @@
-"""Load criteria and generators of other packages, and only those that a configuration names with version and digest.
+"""Load criteria and generators from other packages, but only from packages that a configuration names with version and digest.
 
-A package offers them as entry points, `synthrelease.criteria` and `synthrelease.generators`. Nothing of it is imported before
-its version and the digest of its installed files are the ones that [[plugins]] states, and all this happens before a private
-file is opened. What is loaded can do whatever Python can: the digest says which code ran, not that it is harmless.
+A package offers its classes as the entry points `synthrelease.criteria` and `synthrelease.generators`. No code of a package is
+imported before its version and the digest of its installed files are compared with [[plugins]], and before that no private file
+is opened. Loaded code can do whatever Python can: the digest says which code ran, not that the code is harmless.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import PluginTable
 
 GROUPS: Mapping[str, Kinds[Any]] = {"synthrelease.criteria": CRITERIA, "synthrelease.generators": GENERATORS}
-"""The entry points that are searched, and where their classes are registered."""
+"""The dict of kinds in which the classes of each group of entry points are registered."""
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 """Files beside the package's metadata that differ from one installation to the next."""
 
@@ -34,7 +34,8 @@ def described(package: str) -> PluginTable:
 
     Raises
     ------
-    InputError : when it is not installed, offers nothing, or is installed so that its files can change under a release.
+    InputError : if the package is not installed, offers no entry points, or is installed as editable, so that its files can
+        change.
     """
     try:
         installed = _installed(package)
@@ -45,7 +46,9 @@ def described(package: str) -> PluginTable:
 
 
 def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
-    """Load the criteria and generators of the packages that a configuration names; add a problem for each that it cannot."""
+    """Load the criteria and generators of the packages that a configuration names. Adds a problem for each package that
+    fails.
+    """
     for index, table in enumerate(tables):
         try:
             load_plugin(table)
@@ -54,15 +57,15 @@ def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
 
 
 _LOADED: dict[str, str] = {}
-"""By the packages that were loaded in this process, the digest that each had then."""
+"""The digest of each package that was loaded in this process, at the time of loading."""
 
 
 def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
-    """Load the classes of one package; return each class with its name in the two files.
+    """Load and register the classes of one package. Return each class with its name in the two files.
 
     Raises
     ------
-    Unexpected : when the package is not there, is another version or has other bytes, or when a class cannot be used.
+    Unexpected : if the package is missing or has another version or digest, or if a class cannot be used.
     """
     installed = _installed(table.package)
     if installed.version != table.version:
@@ -81,11 +84,11 @@ def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
 def check_named(
     plugins: Sequence[PluginTable], named: Mapping[str, object], problems: Problems, file: str | None = None
 ) -> None:
-    """Add a problem for each name of another package's criterion or generator that [[plugins]] has no package for.
+    """Add a problem for each criterion or generator of another package that [[plugins]] does not list.
 
     Parameters
     ----------
-    named : by their places in the files, the names.
+    named : the names of criteria or generators, by their paths in the file.
     """
     packages = [table.package for table in plugins]
     for where, name in named.items():
@@ -96,7 +99,7 @@ def check_named(
 
 
 def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[str]) -> None:
-    """Raise SpecError unless every package may run on the private file, by the configuration and by the command."""
+    """Raise SpecError unless both the configuration and the command allow every package to run on the private file."""
     for index, table in enumerate(plugins):
         if not table.trust:
             expected = "trust = true before a package runs on the private file"
@@ -114,7 +117,7 @@ def _installed(package: str) -> Distribution:
     origins = [file for file in installed.files or () if file.name == "direct_url.json"]
     edited = any(json.loads(file.read_text(encoding="utf-8")).get("dir_info", {}).get("editable") for file in origins)
     if not installed.files or edited:
-        raise Unexpected("an installed copy, whose files are listed and stay as they are", "one that is edited in place")
+        raise Unexpected("an installed copy, whose files are listed and do not change", "one that is edited in place")
     return installed
 
 
@@ -126,7 +129,7 @@ def _offered(installed: Distribution) -> list[EntryPoint]:
 
 
 def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield name and place of every file that belongs to the package itself, in the order of the names."""
+    """Yield the name and the path of every file that belongs to the package itself, in the order of the names."""
     for file in sorted(installed.files or (), key=lambda file: file.as_posix()):
         of_installer = file.parent.suffix == ".dist-info" and file.name in _OF_THE_INSTALLER
         if ".." not in file.parts and file.suffix != ".pyc" and not of_installer:
@@ -134,7 +137,7 @@ def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(installed: Distribution) -> str:
-    """Return the SHA-256 of the names and digests of all files."""
+    """Return the SHA-256 of the names and digests of all files of a package. Raises Unexpected if a file is missing."""
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():
@@ -144,17 +147,17 @@ def _digest(installed: Distribution) -> str:
 
 
 def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
-    """Import the class of an entry point, from a file whose digest was compared."""
+    """Import the class of an entry point. Raises Unexpected for a class outside of the package, or of the wrong kind."""
     from synthrelease.criteria.outside import OutsideCriterion
     from synthrelease.generators.outside import OutsideGenerator
 
     base = OutsideCriterion if entry.group == "synthrelease.criteria" else OutsideGenerator
     files, top = {path.resolve() for _, path in _files(installed)}, find_spec(entry.module.partition(".")[0])
-    if top is None or top.origin is None or Path(top.origin).resolve() not in files:  # before a line of it runs
+    if top is None or top.origin is None or Path(top.origin).resolve() not in files:  # before a line of the module runs
         raise Unexpected(f"{entry.module} in a file of its package", "it elsewhere on Python's path, or nowhere")
     try:
         model = entry.load()
-    except Exception as error:  # nothing private was read so far: what its code says may be shown
+    except Exception as error:  # no private data were read so far: the message may be shown
         raise Unexpected(f"{entry.value} to be imported", f"{type(error).__name__}: {error}") from None
     if not (isinstance(model, type) and issubclass(model, base)):
         raise Unexpected(f"{entry.value} to be a subclass of {base.__name__}", f"{model!r}")

@@ -1,5 +1,5 @@
-"""Build the possible records from the configuration: columns with atomic bins, groups, and the combinations that rules
-allow; check what belongs to persons, and say the guarantee in words.
+"""Build the domain of records from the configuration (columns with atomic bins, groups, combinations that rules allow), check
+the settings of persons, and state the guarantee in words.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import NOT_ANSWERED, ReleaseFile, UnitTable
 from synthrelease.spec.columns import ColumnError, build_column, group_binning, with_counted
 
-# Columns that say for how many persons a row of the file stands.
+# Columns of design weights: for how many persons of a population a row of the file stands.
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """Check a column of design weights: its numbers must be positive, and each row must be a single respondent."""
+    """Add a problem if the numbers of a column of design weights are not positive, or if a row may be more than one
+    respondent.
+    """
     marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
     if marked and release.input.one_row_per is None:
         problems.add(
@@ -50,12 +52,12 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
             problems.add(f"columns.{name}.role", expected, "bins without one")
 
 
-# Which rows of a file a release keeps: what is public about how many, and what decides it.
+# The rows of a file that a release keeps: what is public about their number, and what decides which rows are kept.
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return how the number of rows becomes known: stated, exact, counted with noise, or public because no rule excludes a
-    row.
+    """Return how the release gets its number of rows: stated, exact, counted with noise, or all rows because none is
+    excluded.
     """
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
@@ -71,14 +73,14 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
 
 
 def division(release: ReleaseFile) -> PartitionRule | None:
-    """Return how the rows are divided at random; None where they are not."""
+    """Return how the rows are divided at random; None if they are not divided."""
     return None if release.partition is None else PartitionRule(fit=release.partition.fit)
 
 
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """Add a problem where, for the stated number of rows, no table can meet what is promised about each of its rows."""
+    """Add a problem if the stated number of rows is smaller than the promised minimum count of each released row."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -94,14 +96,16 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the format of a column's dates, and that of the dates subtracted from them where it differs."""
+    """Return the formats of the dates of a column: of its source, and of the dates subtracted from it if that format
+    differs.
+    """
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
 def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     """Return a digest of everything in the configuration that decides which rows of a file are kept.
 
-    Rules speak of released names and categories, so these are part of it, and which text of the file is which category.
+    Rules use released names and categories. So the digest covers the names, and which text of the file is which category.
     """
     read: list[list[object]] = [
         [column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), column.missing, column.outside]
@@ -112,7 +116,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     raw = sorted(rule.never for rule in release.rules if "raw" in rule.applies_to)
     content = [sorted(read, key=str), sorted(release.input.missing_values), raw]
     content += [[","]] if release.input.decimal == "," else []
-    if release.input.encoding != "utf-8":  # in which letters a category is found in the file
+    if release.input.encoding != "utf-8":  # decides which bytes of the file are which category
         content.append(release.input.encoding)
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
@@ -124,8 +128,8 @@ def _texts_of(column: Column) -> list[tuple[str, str]]:
 
 # Rules that name a level of a column: `occupation.major == 'Managers'` stands for the four occupations of that group.
 #
-# They are written out before anything else sees them: release.json, `verify` and everybody who reads a rule find the labels
-# of the codes, and need no codelist to know what it says.
+# Levels are written out before any other use: release.json, `verify` and everybody who reads a rule find the labels of the
+# codes, and need no codelist to understand the rule.
 #
 #     column.level == 'group'            column in ['label', ...]
 #     column.level != 'group'            not column in ['label', ...]
@@ -137,11 +141,11 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Return the rule with groups replaced by their labels; unchanged where it names no level.
+    """Return the rule with the labels of its groups in place of levels; unchanged if the rule names no level.
 
     Raises
     ------
-    RuleError : for a column without that level, a group that is not in it, or another comparison than ==, != and in.
+    RuleError : for a column without that level, a group that is not in the level, or another comparison than ==, != and in.
     """
     parts, at = [], 0
     while reference := _PLACE.search(rule, at):
@@ -167,7 +171,7 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
 
 
 def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[str, list[str]]:
-    """Return the labels in each group of a level."""
+    """Return the labels in each group of a level. Raises RuleError for an unknown column or level."""
     table = columns.get(name)
     if table is None:
         raise RuleError(f"a column ({listing(columns)})", repr(name), closest(name, columns))
@@ -189,26 +193,26 @@ def _quoted(labels: Iterable[str]) -> Iterable[str]:
         yield f'"{label}"' if "'" in label else f"'{label}'"
 
 
-# [unit] against the other settings, what protects whom, and the question that everything that spends asks: how do rows belong
-# to persons?
+# Checks of [unit], the guarantee in words, and the question that has to be answered before anything is spent: how do rows
+# belong to persons?
 
 QUESTION = (
-    "an answer to: how many rows can one person have? The guarantee protects a person's rows together as far as this says. "
-    "Write under [unit] `records_per_person = 1` where each row is another person; or, where a column tells whose row it is, "
+    "an answer to: how many rows can one person have? The guarantee protects up to this number of rows of a person together. "
+    "Write under [unit] `records_per_person = 1` if every row is a different person. If a column identifies the person, write "
     '`key = "COLUMN"` and `records_per_person = 1`: one row of each person is released, and all rows of a person are protected '
     '(3: up to three rows of each, at three times the epsilon); with `first_by = ["DATE"]` the first ones, with '
     '`first_by = "random"` any'
 )
-"""The question to a steward, with the lines that answer it."""
+"""The question to a steward about rows and persons, with the lines that answer it."""
 WHICH_ROW = (
     'an answer to: which row of a person is released? Write under [unit] `first_by = ["COLUMN"]` with a column that orders the '
     'rows of a person, a date or the number of a visit, released or not; or `first_by = "random"`: one is drawn at random'
 )
-"""The question if a key identifies persons and nothing orders their rows."""
+"""The question to a steward if a key identifies persons and no setting orders the rows of a person."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem for a key that is released, and for settings with which the rows of a person are not seen together."""
+    """Add a problem if the key of persons is released, and for settings that do not work with the rows of a person."""
     unit = release.unit
     if unit.key is None:
         return
@@ -234,8 +238,8 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
-    """Raise SpecError where the configuration does not say how rows belong to persons; called before anything is promised,
-    committed to or spent.
+    """Raise SpecError if the configuration does not say how rows belong to persons. Everything that promises, commits or spends
+    calls this first.
     """
     if unit.records_per_person == NOT_ANSWERED:
         raise SpecError.at(path, "unit.records_per_person", QUESTION, repr(NOT_ANSWERED))
@@ -244,11 +248,12 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
-    """Return which rows of a person are used, and the direction in which this biases figures.
+    """Return two texts: which rows of a person are used, and how this choice biases statistics.
 
     Parameters
     ----------
-    order : the columns that order the rows of a person; none where they are drawn at random.
+    records : the largest number of rows of a person that are used.
+    order : the columns that order the rows of a person; empty if rows are drawn at random.
     """
     if order:
         first = "the first row" if records == 1 else f"the first {records} rows"
@@ -259,17 +264,17 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
         chosen, later = f"{first} of each person that the rules keep, drawn at random", ""
     counts = "one counts" if records == 1 else f"at most {records} count"
     return chosen, (
-        f"Figures are about persons, not about all rows of the file: however many rows a person has, {counts}. So they "
-        f"lean towards persons with few rows{later}."
+        f"Statistics describe persons, not all rows of the file: of the rows of a person, {counts}. The statistics are biased "
+        f"towards persons with few rows{later}."
     )
 
 
 def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
-    """Return the guarantee of the plan for a record, and for a person with several records.
+    """Return sentences on the guarantee of a plan, for a record and for a person with several records.
 
     Parameters
     ----------
-    total : of the plan.
+    total : the total charge of the plan.
 
     Examples
     --------
@@ -287,13 +292,13 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
 
 
 def _person(unit: UnitTable, total: Charge) -> str:
-    """Return the guarantee for a person with several records."""
+    """Return sentences on the guarantee for a person with several records, or for a person that a key identifies."""
     loss = loss_of_group(total.epsilon, total.delta, unit.records)
-    protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
+    protected = "by nothing: delta would be 1 or more" if loss is None else f"with epsilon = {decimal_text(loss.epsilon)}"
     protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
     why = f" ({unit.why})" if unit.why else ""
     if unit.key is None:
-        return f"A person stands in at most {unit.records} records{why} and is protected {protected}."
+        return f"A person has at most {unit.records} records{why} and is protected {protected}."
     rows, lean = used_rows(unit.records, unit.order)
     return (
         f"Persons: {unit.key!r} identifies the person of each row. The release uses {rows}. All other rows, and rows without a "
@@ -303,14 +308,13 @@ def _person(unit: UnitTable, total: Charge) -> str:
 
 
 Rules = list[tuple[Rule, tuple[str, ...]]]
-"""Rules, each with the kinds of rows that it applies to."""
+"""Parsed rules, each with the kinds of rows ("raw", "synthetic") that it applies to."""
 
 
 def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool) -> list[str]:
-    """Return the columns that a rule compares with one another, but not number by number.
+    """Return the columns that a rule compares with each other only bin by bin.
 
-    A row has the number or not: of the private file only rules for roots with their members look at the numbers of several
-    columns.
+    For rows of the private file, only rules for roots with their members compare the numbers of several columns.
     """
     finely_valued = {
         name
@@ -323,11 +327,12 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return the rules with the columns each applies to, and their tables with levels written out.
+    """Return the parsed rules with the kinds of rows that each applies to, and their tables with levels written out.
 
     Parameters
     ----------
-    release, written : the configuration with and without what options add.
+    release, written : the configuration with and without the columns and rules that options add.
+    linked : whether the configuration has [members].
     """
     added_by, domains = _added_by(written), domains_of(release)
     parsed, written_out = Rules(), list[RuleTable]()
@@ -367,7 +372,7 @@ def domains_of(release: ReleaseFile) -> dict[str, Domain]:
 
 
 def _added_by(written: ReleaseFile) -> list[str]:
-    """Return, for each rule of a record, the option that adds it; empty for a rule from the file."""
+    """Return, for each rule, the name of the option that adds it; empty for a rule that is written in the file."""
     options = [""] * len(written.rules)
     for name, _, rules in written.widened():
         options += [name] * (len(rules) - len(options))
@@ -375,7 +380,7 @@ def _added_by(written: ReleaseFile) -> list[str]:
 
 
 def _labels_of(table: ColumnTable) -> tuple[str, ...]:
-    """Return the categories that rules may name."""
+    """Return the categories of a column that rules may name."""
     listed = table.codes.values() if isinstance(table.codes, dict) else table.categories or ()
     unlisted = unlisted_label(table)
     return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))
@@ -390,12 +395,12 @@ def read_schema(
     problems: Problems,
     acceptance: str,
 ) -> tuple[Schema, dict[str, Binning]]:
-    """Return the columns with their atomic bins, and the bins of groups.
+    """Return the columns with their atomic bins, and by column the bins to group by.
 
     Parameters
     ----------
-    listed_groups : of the acceptance file: for a column bins, or the name of an alternative.
-    own_values : columns whose own values a criterion or a generator computes with.
+    listed_groups : [groups] of the acceptance file: by column, its bins or the name of an alternative.
+    own_values : columns whose own values a criterion, a generator or a named model computes with.
     acceptance : the name of the acceptance file.
     """
     columns: list[Column] = []
@@ -428,8 +433,8 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return the columns of slots for which the own values of all members count, each with the columns of all slots: their
-    atomic bins are the same.
+    """Return the columns of members whose own values are used, each with the columns of this kind for all members. These have
+    the same atomic bins.
     """
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
@@ -441,7 +446,9 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """Return the combinations that the rules of one kind allow."""
+    """Return the combinations of atomic bins that the rules for one kind of rows allow. Adds a problem if no row is
+    possible.
+    """
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
@@ -449,7 +456,7 @@ def plausibility_of(
         if kind == "raw" and (masks.records or masks.counted):
             from synthrelease.data.plausibility import FillerRows
 
-            FillerRows(masks)  # public, and found before a file is read
+            FillerRows(masks)  # fails here for impossible rules: they are public, and no file is read yet
         present = [np.arange(column.atoms.present) for column in schema.columns]
         if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
             problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")

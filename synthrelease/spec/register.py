@@ -1,5 +1,6 @@
-"""Which rows a release works with: [split], a piece of a register; [partition], random pieces; [population] and [design], a
-sample."""
+"""Check options about the rows of a release: a piece of a register, random pieces, a sample of a population, a survey design, a
+scout.
+"""
 
 from __future__ import annotations
 
@@ -24,34 +25,34 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for every setting about all rows: with [partition] figures are about one piece of the rows."""
+    """Add a problem for every setting that needs all rows: with [partition], statistics describe only one piece of the rows."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
-            expected = "a figure of its own: with [partition], measurements are about another piece than the criteria"
+            expected = "a value with its own noise: with [partition], measurements describe another piece than the criteria"
             problems.add(f"criteria[{index}].{setting}", expected, "measurements", file=acceptance)
     if release.selection.publish_measurements:
-        expected = "false: with [partition], the measurements are about another piece than the released figures"
+        expected = "false: with [partition], the measurements describe another piece than the released criterion values"
         problems.add("selection.publish_measurements", expected, "true")
     if release.intended_queries:
-        expected = "none: with [partition], figures are about a random piece, and no bound for all rows follows from them"
+        expected = "none: with [partition], statistics describe a random piece, and give no bound for all rows"
         problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem where the record number would be released, and for every setting that speaks of the whole register."""
+    """Add a problem if the record number would be released, and for every setting that needs the whole register."""
     for column in schema.columns:
         if table.by in column.sources:
-            expected = "a column with a public record number that no released column is read from"
-            problems.add("split.by", expected, f"{table.by!r}, which {column.name!r} is read from")
+            expected = "a column with a public record number that is no source of a released column"
+            problems.add("split.by", expected, f"{table.by!r}, which is a source of {column.name!r}")
     if release.input.rows == "exact":
-        expected = '"private" or a number: with [split], an exact number of kept rows would be one of a secret piece'
+        expected = '"private" or a number: with [split], an exact number of kept rows would be a fact about a secret piece'
         problems.add("input.rows", expected, '"exact"')
     if release.selection.publish_measurements:
-        expected = "false: with [split], the measurements are about a piece, and no estimate for the whole register follows"
+        expected = "false: with [split], the measurements describe a piece, and give no estimate for the whole register"
         problems.add("selection.publish_measurements", expected, "true")
     if release.intended_queries:
-        expected = "none: with [split], figures are about a piece of the register, and no bound for all rows follows from them"
+        expected = "none: with [split], statistics describe a piece of the register, and give no bound for all rows"
         problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
 
 
@@ -59,45 +60,47 @@ def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) ->
     """Yield the sentences of a plan and of a release about the rows the release uses."""
     if partition is not None:
         yield (
-            f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of them; the "
-            f"criteria ask the other {float(partition.score):.0%}, and the released table has as many rows as these. All "
-            "figures are about that piece: thresholds must bear how it differs from the whole by chance."
+            f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of the rows. "
+            f"The criteria use the other {float(partition.score):.0%}, and the released table has as many rows as this second "
+            "piece. All criterion values describe the second piece: choose thresholds that allow for its random difference "
+            "from the whole."
         )
     if split is not None:
         yield (
-            f"Register: the release reads piece {split.piece} of {split.of}; a secret key and the record number ({split.by}) "
-            "say which records these are. The ledger charges that piece alone. All figures are about it: thresholds must bear "
-            "how it differs from the whole by chance. Rehearse on as many rows as the piece has."
+            f"Register: the release uses piece {split.piece} of {split.of}. A secret key and the record number ({split.by}) "
+            "decide which records are in the piece. The ledger charges only this piece. All criterion values describe the "
+            "piece: choose thresholds that allow for its random difference from the whole. Rehearse on as many rows as the "
+            "piece has."
         )
 
 
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for every setting that says that records are drawn otherwise, or that more is published about them.
+    """Add a problem for every setting that contradicts a simple random sample, or that publishes more about the records.
 
-    Where the file is no simple random sample, a member of the population is promised nothing.
+    If the file is no simple random sample, the guarantee for a member of the population does not hold.
     """
     path = "population"
     if release.unit.records > 1:
-        expected = "no such table: a person in several records is a cluster, for which there is no such bound"
+        expected = "no such table: a person in several records is a cluster, and the bound needs a simple random sample"
         problems.add(path, expected, f"[unit] records_per_person = {release.unit.records}")
     if release.unit.key is not None:
-        expected = "no such table: the rows of persons were drawn as clusters, for which there is no such bound"
+        expected = "no such table: the rows of a person are a cluster, and the bound needs a simple random sample"
         problems.add(path, expected, f"[unit] key = {release.unit.key!r}")
     if release.linked is not None:
-        expected = "no such table: members were drawn with their root, as clusters, for which there is no such bound"
+        expected = "no such table: a root and its members are a cluster, and the bound needs a simple random sample"
         problems.add(path, expected, "members of records")
     if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
-        expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
+        expected = "no such table: weights mean unequal probabilities, and the bound needs a simple random sample"
         problems.add(path, expected, f"the weight {weights[0]!r}")
     if release.design is not None:
-        expected = "no such table: of strata, clusters and weights there is no such bound"
+        expected = "no such table: strata, clusters or weights are no simple random sample, which the bound needs"
         problems.add(path, expected, "[design]")
     several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
     for name in (name for name, holds in several.items() if holds):
-        expected = "no such table: of several releases of the same records their sum alone could be amplified"
+        expected = "no such table: several releases of the same records have no such bound one by one, only together"
         problems.add(path, expected, f"[{name}]")
     if release.input.rows == "exact":
-        expected = 'no such table: with [input] rows = "exact" the guarantee does not cover whose record is kept'
+        expected = 'no such table: with [input] rows = "exact", the guarantee does not cover whether a record is kept'
         problems.add(path, expected, 'rows = "exact"')
     rows = release.input.rows
     if isinstance(rows, int) and rows > table.size:
@@ -105,7 +108,7 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
 
 
 def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem where the design names no weight of the release, or would release which cluster a row is in."""
+    """Add a problem if the design names a wrong weight or wrong random groups, or if the cluster of a row would be released."""
     marked = [name for name, column in release.columns.items() if column.role == WEIGHT]
     if (table.weight or "") not in (marked or [""]):
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
@@ -128,14 +131,14 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
             expected = "no coarser bins: a cluster is in each random group with the same probability"
             problems.add(f"columns.{column.name}.alternatives", expected, listing(column.alternatives))
         if table.clusters in column.sources and not column.by_digest:
-            expected = "a column of the private file that no released column is read from: clusters are places or persons"
-            problems.add("design.clusters", expected, f"{table.clusters!r}, which {column.name!r} is read from")
+            expected = "a column of the private file that is no source of a released column: clusters are places or persons"
+            problems.add("design.clusters", expected, f"{table.clusters!r}, which is a source of {column.name!r}")
     if isinstance(table.effect, dict):
         problems.add_unknown("design.effect", "columns", table.effect, release.columns)
 
 
 def design_in_words(table: DesignTable) -> str:
-    """Return the sentence on what answers can claim about a population, given the stated design."""
+    """Return a sentence on the intervals for a population that a release can give with the stated design."""
     if table.groups is not None and table.effect is None:
         return f"Design: intervals for a population need a noisy table with the random groups of clusters ({table.groups})."
     if table.clusters is not None and table.effect is None:
@@ -145,17 +148,17 @@ def design_in_words(table: DesignTable) -> str:
 
 
 def scout_in_words(table: ScoutTable) -> str:
-    """Return the sentence of `plan` about the scout that precedes a release."""
+    """Return sentences for `plan` on the cost of the scout before a release."""
     delta = f"delta = {float(table.delta):g}"
     return (
-        f"Scout: the noisy tables of single columns ({table.document[:16]}) cost epsilon = {decimal_text(table.cap.alone)} by "
-        f"themselves. Scout and release together cost epsilon = {decimal_text(table.epsilon)}, {delta}: the cap that was "
-        "fixed before the scout. The ledger charges the release the rest."
+        f"Scout: the noisy tables of single columns ({table.document[:16]}) alone cost epsilon = "
+        f"{decimal_text(table.cap.alone)}. The scout and the release together cost epsilon = {decimal_text(table.epsilon)}, "
+        f"{delta}: the cap that was fixed before the scout. The ledger charges the rest of the cap for the release."
     )
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Raise InputError where the scout's folder, which [scout] names, has another document, cap or choice of rows."""
+    """Raise InputError if the folder that [scout] names has another scout: another document, cap, key or order of rows."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"
@@ -170,17 +173,19 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
     if not agrees:
         raise InputError(
             f"{file}: expected the scout that [scout] states, with its SHA-256, cap, [unit] key and first_by; found "
-            f"{'others' if content else 'no such file'}. Nothing was spent."
+            f"{'another scout' if content else 'no such file'}. Nothing was spent."
         )
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
-    """Return the second sentence of a plan, for a file of so many rows (theory 11.3, amplification by a subset)."""
+    """Return sentences on the guarantee for a person of the population, for a file with `rows` rows (theory 11.3, amplification
+    by a subset).
+    """
     sampled = min(rows, table.size)
     loss = of_the_population(total, sampled, table.size)
     delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""
     return (
-        f"Population: the file is a simple random sample of {sampled:,} from {table.size:,}. For a person of whom nobody "
-        f"knows whether she is in the sample, epsilon = {decimal_text(loss.epsilon)}{delta}. Plan and ledger still count "
-        "the whole epsilon."
+        f"Population: the file is a simple random sample of {sampled:,} from {table.size:,}. For a person whose presence in "
+        f"the sample nobody knows, epsilon = {decimal_text(loss.epsilon)}{delta}. The plan and the ledger still count the "
+        "whole epsilon."
     )

@@ -1,4 +1,6 @@
-"""The specification of a release, fixed and public before private data are read: one frozen value, with its plan."""
+"""Define `ReleaseSpec`: everything that is fixed and public before private data are read, with the plan of its privacy
+costs.
+"""
 
 from __future__ import annotations
 
@@ -52,35 +54,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSpec:
-    """Everything that is fixed, and public, before private data are read.
+    """The specification of a release: everything that is fixed and public before private data are read.
 
     Attributes
     ----------
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
     groups : the bins that criteria group by, by column.
-    budget : `generation` is that of one generator fit: epsilon, or rho where a family is zero-concentrated; zero-concentrated
-        guarantees are stated at `delta`.
+    budget : the table [budget]. `generation` is the budget of one fit of a generator: epsilon, or rho if a family is
+        zero-concentrated. Zero-concentrated guarantees are converted to epsilon at `delta`.
     selection_rule : how rounds are repeated.
-    tables : both files as `spec.canonical` writes them down.
-    joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
-        test).
-    shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
-    bound_risk : probability, over the noise of shared measurements, that they bound some criterion that they answer wrongly.
-    publish_measurements : they become part of the release.
+    tables : the two files as plain values (`spec.canonical.canonical_tables`).
+    joint_test : the noisy test that accepts a round on all criteria at once. The noisy criterion values are then released after
+        acceptance (theory 4, joint test).
+    shared_measurements : whether noisy tables are measured once, before the rounds (theory 5, shared measurements).
+    bound_risk : probability, over the noise of shared measurements, that the bound of at least one criterion is wrong.
+    publish_measurements : whether the noisy tables become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
-    rows : how many rows a release works with, and what that costs.
-    exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
-        None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
-    unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
+    rows : how the release gets its number of rows, and the charge for this.
+    exact_domain : a digest of everything that decides which rows are kept, if the number of kept rows is published exactly;
+        None otherwise. Exact releases of one dataset with different rules would reveal an exact difference.
+    unit : what a record is, how many records a person can have, and the key that identifies the person of a row.
     bundle : further formats of the release.
-    not_promised : what the publisher knows that the release does not keep.
-    shares_noise : whether figures after acceptance share one noise where that is less (theory 4.4, figures that share a noise).
-        No setting: False for a bundle from before, which `verify` plans once more.
-    options : what is held of options that are used.
-    questions : what the release is meant to answer.
-    models : what is measured on purpose for named questions; None without [[models]].
+    not_promised : the associations that the publisher knows are not preserved.
+    shares_noise : whether criterion values after acceptance share one noise if that is smaller (theory 4.4, figures that share
+        a noise). This is no setting: it is False only for an older bundle, for which `verify` computes the plan again.
+    options : the options that are used.
+    questions : the questions that the release is meant to answer.
+    models : the sums that are measured for the questions in [[models]]; None without [[models]].
     plugins : packages whose criteria or generators may be named.
-    attacks : what attacks of the rehearsal got on public rows, for the card; None without a shortlist that says so.
+    attacks : the results of the attacks in the rehearsal on public rows, for the card; None if the shortlist has none.
     """
 
     title: str
@@ -117,7 +119,7 @@ class ReleaseSpec:
 
     @cached_property
     def setting(self) -> Setting:
-        """The public facts that criteria use."""
+        """Return the public facts that criteria use."""
         return Setting(
             schema=self.schema,
             groups=self.groups,
@@ -129,7 +131,7 @@ class ReleaseSpec:
 
     @property
     def parts(self) -> dict[str, object]:
-        """Return the values of the options that are used, by name."""
+        """Return the options that are used, and the linked tables, by the name of their table in the configuration."""
         held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
 
@@ -144,26 +146,26 @@ class ReleaseSpec:
 
     @property
     def text(self) -> bytes:
-        """Return the canonical text that decides a release, shortlist included; its digest identifies the specification."""
+        """Return the canonical text of the specification, with the shortlist. Its digest identifies the specification."""
         listed = None if self.space.shortlist is None else [self.described(configuration) for configuration in self.space]
         return canonical_text(self.tables, listed)
 
     @property
     def digest(self) -> str:
-        """The SHA-256 checksum of the text."""
+        """Return the SHA-256 of the canonical text, as hexadecimal digits."""
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
-        """Return a configuration in its published form: a public table that a generator starts from is named by its content."""
+        """Return a configuration in its published form, which names a public table by the digest of its content."""
         description: dict[str, Any] = configuration.describe()
         return description | {"generator": with_digests(description["generator"], self.priors)}
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """Return the common noise of criterion values after acceptance, by the names of the criteria.
+        """Return the shared noise of criterion values after acceptance, by the names of the criteria; empty if none is shared.
 
-        Not where a law of rounds is accounted as a curve: there one noise for the sum of some epsilons costs half the square of
-        the sum, and noises of their own half the sum of the squares.
+        Noise is not shared if the selection is accounted as a Renyi curve (`shape`). There, one noise for the sum of some
+        epsilons costs half the square of the sum, but separate noises cost only half the sum of the squares.
         """
         if self.joint_test is None or not self.shares_noise or self.selection_rule.shape is not None:
             return {}
@@ -173,7 +175,7 @@ class ReleaseSpec:
 
     @cached_property
     def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
-        """Return the charges spent once, per round, and after acceptance."""
+        """Return the charges before the rounds, of each round, and after acceptance."""
         once = [
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.once()),
@@ -191,7 +193,7 @@ class ReleaseSpec:
 
     @cached_property
     def plan(self) -> Plan:
-        """The charge tree of a release."""
+        """Return the plan of a release: the tree of its charges."""
         once, per_round, figures = self._charges
         shared = {
             criterion.charge.name: self.noises[criterion.name] for criterion in self.criteria if criterion.name in self.noises
@@ -212,7 +214,9 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """Yield the parts that work only up to a number of rows, in words, each with that number (docs/threat-model.md)."""
+        """Yield, for each part of the release with a limit on the number of rows, its name and the limit
+        (docs/threat-model.md).
+        """
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
@@ -221,7 +225,7 @@ class ReleaseSpec:
             yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
-        """Return the answers of the shared measurements; None where nothing is measured before the rounds."""
+        """Return the answers of the shared measurements to criteria; None if `measured` is None."""
         if measured is None:
             return None
         return MeasuredAnswers(
@@ -229,26 +233,28 @@ class ReleaseSpec:
         )
 
     def check_unit_answered(self) -> None:
-        """Raise SpecError where the configuration does not say how rows belong to persons; everything that promises or spends
-        calls this.
+        """Raise SpecError if the configuration does not say how rows belong to persons. Everything that promises or spends
+        calls this first.
         """
         check_unit_answered(self.unit, self.path)
 
     def check_limit(self) -> None:
-        """Raise BudgetError where the plan costs more than [budget] limit, with the generation budget that would fit."""
+        """Raise BudgetError if the plan costs more than [budget] limit. The message has the generation budget that would
+        fit.
+        """
         limit = self.budget.limit
         above = limit is not None and self.plan.total.epsilon > limit
         self.plan.check_limit(limit, self._fitting_words() if above else "")
 
     def _fitting_words(self) -> str:
-        """Return the largest generation budget that the limit allows, found by bisection: the total grows with the budget."""
+        """Return a sentence on the largest generation budget that the limit allows."""
         low, high = Fraction(0), self.generation_budget
         for _ in range(20):
             middle = (low + high) / 2
             fits = self.with_budget(generation=middle).plan.total.epsilon <= (self.budget.limit or 0)
             low, high = (middle, high) if fits else (low, middle)
         if not low:
-            return "No generation budget fits: the other parts of the plan leave no room for one. "
+            return "No generation budget fits: the other parts of the plan cost the whole limit. "
         return f"generation = {decimal_text(rounded_down(low))} ({self.generation_unit}) would fit. "
 
     @property
@@ -259,55 +265,57 @@ class ReleaseSpec:
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
 
     def persons(self, n_file: int) -> int | None:
-        """Return how many persons have n_file records at most; None without a key."""
+        """Return the number of persons among n_file records of a file with a key; None without a key."""
         return None if self.unit.key is None else n_file // self.unit.records
 
     @property
     def most_rows(self) -> int | None:
-        """Return the largest number of rows of the private file, where it is a sample of a population."""
+        """Return the size of the population of which the file is a sample, which limits its number of rows; None without
+        [population].
+        """
         return None if self.options.population is None else self.options.population.size
 
     def check_rows(self, n_file: int) -> None:
-        """Raise InputError for a file of more rows, a public number, than the population has."""
+        """Raise InputError if the file has more rows than the population."""
         if self.most_rows is not None and n_file > self.most_rows:
             raise InputError(f"expected a file of at most {self.most_rows} rows, as [population] states, found {n_file}.")
 
     @property
     def earlier(self) -> tuple[bytes, ...]:
-        """The files release.json of the releases before this one that [series] names."""
+        """Return the contents of release.json of the earlier releases that [series] names."""
         return () if self.options.series is None else self.options.series.earlier
 
     @property
     def year(self) -> YearOfSeries | None:
-        """Return the year of the release in a plan over years; None where it is in none."""
+        """Return the year of the release in a plan over years; None without such a plan."""
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError for a setting that a release which spends must not have, such as an erratum."""
+        """Raise SpecError for a setting that a new release must not have, such as an erratum."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
         problems.stop()
 
     def check_can_fail(self) -> None:
-        """Raise SpecError for criteria that accept every table, however unlike the original one: they are no acceptance."""
+        """Raise SpecError if every possible table meets all criteria."""
         if reasons := none_can_fail(self.criteria):
-            expected = "one that compares with the original rows, at a threshold below the worst figure that is possible"
+            expected = "a criterion that compares with the original rows, with a threshold below the largest possible value"
             raise SpecError.at(self.path, "criteria", expected, reasons)
 
     def scored_rows(self, n: int) -> int:
-        """Return how many of n rows criteria ask: as many as the released table has."""
+        """Return how many of n rows the criteria use, which is the number of rows of the released table."""
         return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property
     def generation_charge(self) -> Charge:
-        """Return the charges of one fit; those of shared measurements are paid once."""
+        """Return the charge of one fit of the generator, or of the shared measurements, which are charged once."""
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
         first = self.space.generators[0]
         if first.by_library and families == first.family:
-            return first.charge(self.generation_budget)  # its own charge shows the library's part
+            return first.charge(self.generation_budget)  # its own charge names the library
         if self.generation_unit == "rho":
             exactly = self.selection_rule.shape is None and all(generator.gaussian for generator in self.space.generators)
             charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.generation_budget, because)
@@ -319,12 +327,12 @@ class ReleaseSpec:
 
     @property
     def generation_unit(self) -> str:
-        """Return the unit of the budget of a fit: "epsilon", or "rho" where a generator is zero-concentrated."""
+        """Return the unit of the generation budget: "rho" if a generator is zero-concentrated, else "epsilon"."""
         return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
-    """Return the guarantee of a release that worked with n rows of a file of n_file (theory 10, statement of the guarantee)."""
+    """Return the guarantee of a release that used n rows of a file of n_file rows (theory 10, statement of the guarantee)."""
     return Guarantee(
         epsilon=spec.plan.total.epsilon,
         delta=spec.plan.total.delta,

@@ -1,8 +1,8 @@
-"""The arguments of a command as one frozen value, which the Python function, the command and the desk share.
+"""Define the arguments of each command as one frozen value, which the Python function, the command and the desk share.
 
-The section "Attributes" of a request has the help of its options, and the section "Parameters" of a function that of a command
-without a request: the command line takes it from there. What a name and a type do not say of an option (its metavariable, its
-limits, another name) stands beside the type, as an `Option`. Parameters that many commands have are described here:
+The section "Attributes" of a request has the help texts of its options. For a command without a request, the section
+"Parameters" of its function has them. An `Option` beside the type has what a name and a type do not say: the metavariable,
+limits, another name. Parameters of many commands are described here:
 
 Parameters
 ----------
@@ -37,16 +37,16 @@ from synthrelease.sources.source import Source
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """How a command line shows a parameter.
+    """How the command line shows a parameter.
 
     Attributes
     ----------
-    metavar : what stands for the value in the help, such as FILE.
+    metavar : the placeholder for the value in the help, such as FILE.
     flags : names of the option; by default the name of the parameter with dashes.
     least, most : limits of a number.
     positional : whether the parameter is an argument without a name.
     comma : whether the value is a list of names with commas between them.
-    hidden : whether the parameter is for Python alone.
+    hidden : whether the parameter exists only in Python.
     """
 
     metavar: str | None = None
@@ -81,7 +81,7 @@ Json = Annotated[bool, Option(flags=("--json",))]
 
 @dataclass(frozen=True, kw_only=True)
 class TableRequest:
-    """A configuration and a table. Raises InputError for a table that cannot be meant, such as a URI with a password."""
+    """The arguments for a configuration and a table. Raises InputError for an unusable table, such as a URI with a password."""
 
     config: Config
     data: Data
@@ -89,11 +89,11 @@ class TableRequest:
     members: Public | None = None
 
     def __post_init__(self) -> None:
-        self.source  # noqa: B018  # what cannot be used is refused before anything is done or shown
+        self.source  # noqa: B018  # an unusable table is refused before anything is done or shown
 
     @property
     def source(self) -> Source:
-        """Return the location of the table, with that of the members' table."""
+        """Return the location of the table and of the table of members."""
         return Source.of(self.data, self.table, self.members)
 
 
@@ -112,7 +112,7 @@ class ReleaseRequest(TableRequest):
     archive : Write the released folder to this new .zip file, too, without times. By default no archive.
     rows : Refuse criteria that no table of this number of rows can meet, before anything is spent. [default: rows of
         the rehearsed file]
-    nobodys : Keep no ledger: the data are simulated and come with the program. For the demonstration alone.
+    nobodys : Keep no ledger, because the data are simulated. Only for the demonstration.
     """
 
     out: Folder
@@ -138,7 +138,7 @@ class RehearsalRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    out : Write the results to this folder. A rehearsal that is there goes on.
+    out : Write the results to this folder. A rehearsal in the folder continues.
     target : Keep configurations that are accepted at least this often.
     keep : Put at most this many configurations on the shortlist.
     minutes : Start no attempt after this many minutes. By default no limit.
@@ -148,9 +148,9 @@ class RehearsalRequest(TableRequest):
     copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
     attacks : Try attacks with this number of fits. Below 4 there are none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
-    design : Draw samples of PUBLIC as [design] says, lose answers as it does, and show both errors beside the noise of each
-        intended question, in place of the attempts.
-    width : Stop attempts of a configuration when the interval of its acceptance is no wider than this.
+    design : Make no attempts. Draw samples of PUBLIC and delete answers as [design] says, and show for each intended question
+        the errors due to sampling, missing answers and noise.
+    width : Stop the attempts of a configuration when the interval for its share of accepted attempts is no wider than this.
     """
 
     data: Public
@@ -183,7 +183,7 @@ class ComparisonRequest(TableRequest):
     shortlist : Use the configurations of this shortlist. By default all.
     copies : Draw this many tables with each method. Below 2 there are no statistics of utility.
     swap : Swap the values of these columns together. By default a column that identifies persons.
-    swap_key : Swap between records that agree on these columns; empty for none. By default a column that depends on --swap.
+    swap_key : Swap between records with equal values in these columns. By default a column that depends on --swap.
     swap_rate : Select each record for swapping with this probability.
     seed : Set the random seed. The same seed gives the same statistics.
     """
@@ -208,12 +208,13 @@ class AllocationRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    total : Divide this epsilon of the whole release. By default the total of the specification.
-    success : Find the least epsilon at which this share of tries succeeds, such as 0.95. By default --total is divided.
-    delta : Use Gaussian noise with this delta. By default the noise stays as it is.
-    rows : Assume at most this number of rows in the private file. By default the rows of --data.
-    minutes : Begin no step after this many minutes.
-    seed : Set the random seed. The same seed gives the same choice if time suffices.
+    total : Divide this epsilon of the whole release. By default the total of the configuration.
+    success : Find the smallest epsilon with which this share of releases finds a table, such as 0.95. By default --total is
+        divided.
+    delta : Use Gaussian noise with this delta. By default the noise of the configuration.
+    rows : Assume at most this number of rows in the private file. By default the number of rows of --data.
+    minutes : Start no step after this many minutes.
+    seed : Set the random seed. The same seed gives the same choice if the minutes suffice.
     """
 
     data: Public
@@ -232,21 +233,23 @@ class DraftRequest:
 
     Attributes
     ----------
-    name : Name of the release. Both files get this name.
+    name : Draft a release with this name, which both files get.
     public : Read this PUBLIC file or database, which has the layout of the private one. By default the draft is from --scout.
-    scout : Draft from this folder of a scout, if there is no public file; only --into goes with it. By default from --from.
+    scout : Draft from this folder of a scout, if there is no public file. No other option but --into is used. By default from
+        --from.
     codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
-        which also says where the columns of a fixed-width file stand. By default none.
+        which also has the positions of columns in a fixed-width file. By default none.
     only : Draft these columns only, such as A,B. By default all.
     leave_out : Leave these columns out, such as A,B. By default none.
-    unit : Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; K rows of each
-        person are kept (default 1). By default the draft asks.
-    epsilon : Limit the epsilon of the release. By default 2, more for few rows.
-    pure : Draft a release with delta 0. It needs a larger epsilon (5 at most) or preserves less. By default delta is 1e-9.
+    unit : State whose data a row has. row: every row is a different person. KEY: the column that identifies the person; K rows
+        of each person are kept (default 1). By default the draft asks.
+    epsilon : Limit the epsilon of the release. By default 2, or more for a file with few rows.
+    pure : Draft a release with delta 0. Such a release needs a larger epsilon (at most 5) or preserves less. By default delta
+        is 1e-9.
     members : Read the members of these rows from this PUBLIC file (needs --key). By default no members.
-    key : Join rows and members by this column of both files, or of one file that has both. By default no members.
+    key : Join rows and members by this column, which both files have, or one file with rows and members. By default no members.
     areas : Draft columns as areas within areas, the largest first, such as region>municipality. By default none.
-    important : Measure pairs of these columns first, with a criterion. By default none.
+    important : Measure pairs of these columns first, and draft a criterion for them. By default none.
     into : Write into the folders configs and acceptance of this folder.
     """
 
@@ -273,26 +276,27 @@ class ScoutRequest:
 
     Attributes
     ----------
-    codebook : Codebook: JSON, CSV with column,code,label,kind,min,max, or a DDI codebook (XML).
+    codebook : Read this public codebook: JSON, CSV with column,code,label,kind,min,max, or a DDI codebook (XML).
     data : Read this private file, these files or this database.
-    ledger : Charge this ledger of the dataset (see ledger open). It has to have the whole cap left.
-    cap : Set the epsilon of scout and release together.
-    delta : Set the delta of scout and release together, such as 1e-9. With 0 every column needs codes or bounds.
-    rows : State the public number of rows, or of persons with --unit KEY. Too few for the noise are refused before the charge.
-    unit : Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; one row of
-        each person is counted.
+    ledger : Charge this ledger of the dataset (see ledger open). The ledger must have the whole cap left.
+    cap : Set the epsilon of the scout and the release together.
+    delta : Set the delta of the scout and the release together, such as 1e-9. With 0, every column needs codes or bounds.
+    rows : State the public number of rows, or with --unit KEY of persons. A number too small for the noise is refused before
+        the charge.
+    unit : State whose data a row has. row: every row is a different person. KEY: the column that identifies the person; one row
+        of each person is counted.
     out : Write the folder of the scout here.
-    first_by : Name the columns that order the rows of a person, or random. The release takes the same rows; with random each
-        draws its own. By default none, which is for --unit row.
-    only : Ask about these columns of the codebook only, such as A,B. By default all.
+    first_by : Name the columns that order the rows of a person, or random. The release uses the same rows; with random, the
+        scout and the release draw different rows. By default none, which is for --unit row.
+    only : Count these columns of the codebook only, such as A,B. By default all.
     leave_out : Leave these columns out, such as A,B. By default none.
     title : Set the title of the register. By default the name of the codebook.
     delimiter : Set the separator between two cells of a CSV file.
     encoding : Set the encoding of a CSV file, as [input] encoding.
     decimal : Set the decimal sign of numbers that are written as text.
-    rho : Set the cost of the scout as a rho. By default about 6% of what the cap allows.
-    tests : Keep this epsilon for tests and figures of the release. By default 12% of --cap. With --delta 0 it is kept for the
-        whole release, by default 80%.
+    rho : Set the cost of the scout, as a rho. By default about 6% of the rho of the cap.
+    tests : Reserve this epsilon for the tests and criterion values of the release. By default 12% of --cap. With --delta 0, it
+        is reserved for the whole release, and is by default 80%.
     dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
     """
 
@@ -362,13 +366,13 @@ def requested(kind: type[Request], arguments: Mapping[str, Any]) -> Request:
 
 
 def shown_options(command: Callable[..., Any]) -> dict[str, Option]:
-    """Return how each parameter of a function or a request is shown."""
+    """Return the `Option` of each parameter of a function or a request."""
     hints = get_type_hints(command, include_extras=True)
     return {name: next(_options(hint), Option()) for name, hint in hints.items() if name != "return"}
 
 
 def _options(hint: object) -> Iterator[Option]:
-    """Yield the options beside a type, from outside to inside."""
+    """Yield the `Option` values in an annotated type, the outermost first."""
     for argument in getattr(hint, "__metadata__", ()):
         if isinstance(argument, Option):
             yield argument
@@ -399,7 +403,7 @@ def command_words(request: object) -> list[str]:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Return names that are separated by commas; a name that has a comma stands in double quotes."""
+    """Return the names in a text with commas between them. A name with a comma stands in double quotes."""
     return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip())
 
 

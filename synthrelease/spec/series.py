@@ -1,4 +1,6 @@
-"""The earlier releases that [series] names, as they lie on the disk: public files, read before anything is spent."""
+"""Read the earlier releases that [series] names, check them against a plan over years, and state the guarantee over all
+years.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ MAX_BYTES = 100_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """A series with the content of each release.json; `corrected` is the content for the release that an erratum replaces."""
+    """A series of releases of one register.
+
+    Attributes
+    ----------
+    earlier : the content of release.json of each earlier release.
+    corrected : the content of release.json of the release that this erratum replaces; None without an erratum.
+    reason : why the release was corrected.
+    year : the year of the release in its plan over years; None without a plan.
+    """
 
     name: str
     earlier: tuple[bytes, ...] = ()
@@ -29,7 +39,7 @@ class Series:
 
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
-    """Return the series with the contents of the files that the table names, relative to `file`."""
+    """Return the series, with the contents of the named files. Their paths are relative to the folder of `file`."""
     paths = {f"series.earlier[{path}]": name for path, name in enumerate(table.earlier)}
 
     def content(name: str, path: str) -> bytes | None:
@@ -54,13 +64,15 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
 
 def check_new(series: Series, total: Loss, problems: Problems) -> None:
-    """Add a problem for an erratum, which is no new release, and for a release that costs more than its plan over years."""
+    """Add a problem for an erratum, which is no new release, and for a release that costs more than its plan over years
+    allows.
+    """
     year = series.year
     if year is not None:
         most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
         for name, planned, cost in zip(Loss._fields, most, total, strict=True):
             if not cost <= planned:
-                expected = f"a release of {year.year} that costs {name} = {decimal_text(planned)} at most, as planned"
+                expected = f"a release of {year.year} that costs at most {name} = {decimal_text(planned)}, as planned"
                 problems.add(f"series.{name}", expected, decimal_text(cost))
     if series.corrected is not None:
         expected = "none: an erratum spends nothing, and `synthrelease card --bundle` writes it"
@@ -68,7 +80,7 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
-    """Return the plan with the records of a person, which [unit] and `records` say."""
+    """Return the year in the plan over years. Adds a problem for a split register, or if the delta of a person is 1 or more."""
     if release.split is not None:
         problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
     horizon = table.horizon(release.unit.records)
@@ -78,13 +90,13 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 
 def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
-    """Return the year of an earlier release and its cost; add a problem where it does not fit the plan, or this year."""
-    from synthrelease.published.document import read_leniently  # here, because most plans are of one release
+    """Return the year of an earlier release and its cost, or None. Adds a problem if the release does not fit the plan."""
+    from synthrelease.published.document import read_leniently  # imported here: most releases have no plan over years
 
     try:
         document = read_leniently(content)
     except Unexpected as error:
-        if year is not None:  # otherwise said when the release is written beforehand
+        if year is not None:  # without a plan, the mistake is reported before the charge, when the documents are tried
             problems.add(path, "the file release.json of a release", str(error))
         return None
     series = document.series
@@ -105,7 +117,7 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
 
 
 def promise_text(year: YearOfSeries) -> str:
-    """Return the guarantee for a person over all years, in words."""
+    """Return sentences on the guarantee for a person over all years."""
     plan = year.horizon
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
     persons = (
@@ -121,7 +133,7 @@ def promise_text(year: YearOfSeries) -> str:
         else " A year whose release finds no table has no second release."
     )
     return (
-        f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to {years[-1]}"
-        f"{', a second release' if year.again else ''}). Over all of them a person is promised epsilon = "
-        f"{decimal_text(promise.epsilon)}{delta}, where {persons}.{second}"
+        f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to "
+        f"{years[-1]}{', a second release' if year.again else ''}). Over all years, the guarantee for a person is epsilon = "
+        f"{decimal_text(promise.epsilon)}{delta}, if {persons}.{second}"
     )

@@ -1,4 +1,4 @@
-"""shortlist.toml: the configurations that a release draws from, found in a rehearsal on public data."""
+"""Read and write shortlist.toml: the configurations that a rehearsal on public data accepted, and its results for a release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from synthrelease.errors import Problem, SpecError, of_another_format
+from synthrelease.errors import Problem, SpecError, of_another_format, so_many
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.generators.space import Configuration, ConfigurationSpace
@@ -27,7 +27,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class ShortlistTable(SpecTable):
-    """[[configurations]]: one configuration, as `Configuration.describe` writes it, and the results of its rehearsal."""
+    """[[configurations]]: one configuration, in the form of `Configuration.describe`, and the results of its rehearsal."""
 
     transformation: dict[str, str]
     generator: dict[str, Any]
@@ -38,10 +38,9 @@ class ShortlistTable(SpecTable):
 
 
 class RehearsedTable(SpecTable):
-    """[data]: the public table of the rehearsal, so that a release of that very table is refused
-    (`enclave.ingest.check_not_public`).
+    """[data]: the size and digests of the public table of the rehearsal.
 
-    Behind the URI of a database there are 0 bytes.
+    A release of the same table is refused (`enclave.ingest.check_not_public`). The size of a database table is 0 bytes.
     """
 
     bytes: int = Field(ge=0)
@@ -54,12 +53,13 @@ class VerdictTable(SpecTable):
 
     Attributes
     ----------
-    judged : a digest of what it is about: columns, rules, models, criteria (`judged_digest`).
-    hang_together : whether any two columns of the public file do. Where none do, independent columns are as good as any.
-    independent_columns_pass : whether a table with the same single columns and nothing else meets every criterion.
-    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell, on average over the tables of the pairs that hang
-        together: of a typical candidate (None without one), and of that table.
-    lost : pairs of columns, "a:b", that are associated, that nothing judges or measures, and that the candidates lost.
+    judged : a digest of the rehearsed columns, rules, models and criteria (`judged_digest`).
+    hang_together : whether any two columns of the public file are associated. If not, a table of independent columns is as good
+        as any other.
+    independent_columns_pass : whether a table of independent columns, with the distribution of each column, meets all criteria.
+    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the table of two columns, averaged over the
+        associated pairs: for a typical candidate (None without a candidate), and for a table of independent columns.
+    lost : associated pairs of columns, "a:b", that no criterion judges and no table measures, and that the candidates lost.
     """
 
     judged: str = Field(pattern="^[0-9a-f]{64}$")
@@ -70,44 +70,45 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
-        """Yield what a release must not ignore: expected and found. Nothing where the publisher names it as known.
+        """Yield the results that forbid a release, as what was expected and what was found.
+
+        A result that the publisher has declared in [not_promised] does not count.
 
         Parameters
         ----------
-        acceptance : where the publisher can name it.
+        admitted : the table [not_promised] of the acceptance file.
+        acceptance : the name of the acceptance file, for the messages.
         """
         if not self.hang_together or admitted.dependence:
             return
-        otherwise = f"or, where you release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
+        otherwise = f"or, to release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
             yield expected, "criteria that it passes: the release would promise nothing about the associations of columns"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
             expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
-            actual = (
-                f"{self.pairs_off:.1%} of the rows in a wrong cell of a table of two columns that are associated, on average"
-            )
+            actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of the table of two associated columns, on average"
             yield expected, f"candidates with {actual}, where independent columns have {self.pairs_off_if_independent:.1%}"
         if lost := [pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named]:
             yield (
-                "no pair of columns that are associated to be lost. Measure these (add them to `tables` of [[generators]]) or "
-                "judge them (add them to `tables` of a criterion), and rehearse again; or, where you release without, name "
-                f"them in {acceptance}: [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}]",
-                f"{len(lost)} lost: nothing judges or measures {'it' if len(lost) == 1 else 'them'}",
+                f"that no associated pair of columns is lost. Measure these pairs (add them to `tables` of [[generators]]) or "
+                "judge them (add them to `tables` of a criterion), and rehearse again. To release without these associations, "
+                f"name the pairs in {acceptance}: [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}]",
+                f"{so_many(len(lost), 'lost pair')} that no criterion judges and no table measures",
             )
 
 
 class PlanTable(SpecTable):
-    """[rehearsed] and [proposal]: what a release from the shortlist costs, and how often it found no table on public data.
+    """[rehearsed] and [proposal]: the cost of a plan, and how often a release with this plan finds no table on public data.
 
     Attributes
     ----------
-    epsilon, delta : of the whole release.
-    generation, rounds : the generation budget, and the law of the number of rounds in words.
-    acceptance, nothing : probability that a round is accepted, and that nothing is released.
-    nothing_high : the upper end of the interval of the latter, where it is known.
-    lines : what makes a configuration cost this; empty for what it costs as it is.
-    judged : a digest of what was rehearsed (`judged_digest`): with other criteria other rounds are accepted.
+    epsilon, delta : the cost of the whole release.
+    generation, rounds : the generation budget, and the distribution of the number of rounds in words.
+    acceptance, nothing : the probability that a round is accepted, and the probability that no table is found.
+    nothing_high : the upper end of the 95% interval for `nothing`; None if it is not known.
+    lines : the lines that give a configuration this plan; empty if the configuration has the plan already.
+    judged : a digest of the rehearsed files (`judged_digest`), because other criteria accept other rounds.
     """
 
     epsilon: Fraction
@@ -121,36 +122,42 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification is the rehearsed one in everything that `judged_digest` covers, whatever it
-        costs.
+        """Return whether the specification equals the rehearsed one, apart from budget, selection and texts
+        (`judged_digest`).
         """
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether this cost is that of the specification, with its generation budget and rounds."""
+        """Return whether the specification has this cost, this generation budget and these rounds, and is the rehearsed one."""
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
 
 _ROUNDING = Fraction(1, 10**9)
-"""The file has ten places of an epsilon."""
+"""Allowed difference of an epsilon, because the file has ten decimals."""
 
 
 def rounds_words(spec: ReleaseSpec) -> str:
-    """Return the law of the number of rounds, in words."""
+    """Return the distribution of the number of rounds, in words."""
     law = spec.selection_rule.law
     return "rounds until one is accepted" if law is None else law.words
 
 
 def judged_digest(tables: Mapping[str, Any]) -> str:
-    """Return a digest of the specification as far as a verdict depends on it: without title and texts, without budget and
-    selection, without the associations not promised, and without the persons who stated or agreed to values.
+    """Return a digest of the parts of a specification that decide the verdict of a rehearsal.
+
+    Left out are title and texts, budget and selection, [not_promised], and the persons who stated or agreed to values.
     """
     return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
 
 
 def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) -> dict[str, Any]:
-    """Return the tables that `judged_digest` covers; with budget and selection where a verdict depends on the cost."""
+    """Return the tables that `judged_digest` covers.
+
+    Parameters
+    ----------
+    whatever_it_costs : whether to leave out budget and selection.
+    """
     left_out = ("title", "description", "unit", *(("budget", "selection") if whatever_it_costs else ()))
     rest = {name: value for name, value in tables.items() if name not in left_out}
     acceptance = {name: value for name, value in tables["acceptance"].items() if name not in ("description", "not_promised")}
@@ -169,7 +176,7 @@ FORMAT: Literal[1] = 1
 
 
 class ShortlistFile(SpecTable):
-    """shortlist.toml. A file without a format number, as the last versions before 1.0.0 wrote it, is of format 1."""
+    """The content of shortlist.toml. A file without a format number, from a version before 1.0.0, has format 1."""
 
     format: Literal[1] = FORMAT
     title: str = ""
@@ -182,16 +189,16 @@ class ShortlistFile(SpecTable):
 
 
 def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
-    """Return the specification with its space narrowed to a shortlist, whose verdict lets it be released.
+    """Return the specification with its configurations narrowed to a shortlist.
 
-    Drawing stays uniform, from a set that was fixed beforehand on public data (theory 2.3, what rounds may use). The charges
-    stay the same.
+    Rounds draw uniformly from the shortlist, which was fixed beforehand on public data (theory 2.3, what rounds may use). The
+    charges stay the same.
 
     Raises
     ------
-    SpecError : when the file cannot be read, names a configuration that the space does not have, or was rehearsed with other
-        columns, models or criteria; or says that what it would release is no better than independent columns, or has lost pairs
-        of columns, of which the specification knows nothing; or that attacks contradict the claim.
+    SpecError : if the file cannot be read, names an unknown configuration, or was rehearsed with other columns, models or
+        criteria; if the rehearsed tables were no better than independent columns or lost pairs of columns, and [not_promised]
+        does not declare this; or if an attack contradicts the claimed epsilon.
     """
     file = _read(path)
     narrow = replace(_drawn_from(spec, file.configurations, str(path)), attacks=file.attacks)
@@ -210,7 +217,10 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
 
 
 def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
-    """Return the same for the configurations that a published specification lists. Raises SpecError as `narrowed`."""
+    """Return the specification with its configurations narrowed to the shortlist in a published specification.
+
+    Raises SpecError if the shortlist is faulty or names an unknown configuration.
+    """
     read = validated(ShortlistFile, {"configurations": tables}, file)
     if isinstance(read, list):
         raise SpecError(read)
@@ -230,7 +240,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
         index = _index(spec.space, index_of, described)
         if index is None:
             expected = f"a configuration of {spec.path}"
-            actual = "one that its space does not have; perhaps the space was changed since the rehearsal"
+            actual = "an unknown one; perhaps the configuration was changed since the rehearsal"
             problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=actual))
         elif index in indices:
             problems.append(
@@ -244,7 +254,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
 
 
 def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
-    """Return the configuration with this published form, where the release could have drawn it; None otherwise."""
+    """Return the configuration with this published form, or None if a round could not have drawn it."""
     try:
         index = _index(spec.space, _places(spec.space), described)
     except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
@@ -256,26 +266,27 @@ def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configu
 
 
 def rehearsed_on(path: str | Path) -> RehearsedTable | None:
-    """Return the public table on which a shortlist was rehearsed; None where it is not named. Raises SpecError as
-    `narrowed`.
+    """Return the size and digests of the public table of a rehearsal; None if the shortlist does not have them.
+
+    Raises SpecError if the file cannot be read.
     """
     return _read(path).data
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the results of the rehearsal for the plan of this specification, as rehearsed or as proposed; None for any other
+    """Return the results of the rehearsal for the plan of this specification; None if it neither rehearsed nor proposed that
     plan.
 
-    Raises SpecError as `narrowed`.
+    Raises SpecError if the file cannot be read.
     """
     file = _read(path)
     return next((table for table in (file.rehearsed, file.proposal) if table is not None and table.is_of(spec)), None)
 
 
 def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the plan that the rehearsal proposed, where it costs less than this specification.
+    """Return the plan that the rehearsal proposed, or None if it does not cost less than this specification.
 
-    Raises SpecError as `narrowed`.
+    Raises SpecError if the file cannot be read.
     """
     proposal, total = _read(path).proposal, spec.plan.total
     if proposal is None or not proposal.is_about(spec):
@@ -316,7 +327,7 @@ def _index(
 
 
 def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
-    """Return the settings, with defaults for those missing: a shortlist may be older than a setting."""
+    """Return the settings of a class, with defaults for missing settings: a shortlist may be older than a setting."""
     model = models.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}
@@ -324,7 +335,7 @@ def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel
 
 
 def _key(item: Mapping[str, Any]) -> str:
-    """Return the same text for 20, 20.0 and the decimal 20."""
+    """Return a key of settings that is the same for 20, 20.0 and the decimal 20."""
     plain = {name: float(value) if isinstance(value, int | float | Decimal) else str(value) for name, value in item.items()}
     return json.dumps(plain, sort_keys=True)
 
@@ -340,8 +351,8 @@ def shortlist_text(
 ) -> str:
     """Return the text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
     lines = [
-        "# Drawn up by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
-        "# taken out by hand, before any private data are read.",
+        "# Written by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
+        "# removed by hand, before any private data are read.",
         f"format = {FORMAT}",
         f"title = {_toml(title)}",
     ]
@@ -349,14 +360,14 @@ def shortlist_text(
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
     if verdict is not None:
         lines += [
-            "# On the associations of columns. `lost`: pairs that no criterion judges and no table measures. Others that fits",
-            "# lose stand in the acceptance file alone. `release` refuses a lost pair that is not named there.",
+            "# Associations of columns. `lost`: lost pairs that no criterion judges and no table measures. Other lost pairs",
+            "# are only in the acceptance file. `release` refuses a lost pair that the acceptance file does not name.",
         ]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
     if attacks is not None:
-        lines += ["# What attacks got on public rows: the card and SIGN.md of the release say it"]
+        lines += ["# Results of the attacks on public rows, for the card and SIGN.md of the release"]
         lines.append(f"attacks = {_toml(attacks.model_dump(mode='json', exclude_none=True))}")
-    lines += _plan_lines("rehearsed", "the plan of the configuration as it was rehearsed", rehearsed)
+    lines += _plan_lines("rehearsed", "the plan of the rehearsed configuration", rehearsed)
     lines += _plan_lines("proposal", "a cheaper plan: `synthrelease rehearse ... --adopt` writes it", proposal)
     for table in configurations:
         lines += ["", "[[configurations]]"] + [f"{key} = {_toml(value)}" for key, value in table.items()]

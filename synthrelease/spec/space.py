@@ -1,4 +1,4 @@
-"""The configuration space from its tables: alternatives of the columns, and every combination of listed hyperparameters."""
+"""Build the space of configurations (alternatives of columns, and all combinations of listed hyperparameters), and check it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from synthrelease.generators.marginals import MarginalsGenerator
     from synthrelease.generators.measurements import RareBin
 
-# Whether the shared measurements can answer the criteria that name them: known before anything is read or spent.
+# Checks, before anything is read or spent, that the shared measurements can answer the criteria that use them.
 
 MOST_LOOKED_AT = 20
-"""Transformations whose noise is checked before a release; of more, the first."""
+"""Largest number of transformations whose noise is checked before a release; the first ones are checked."""
 
 
 def check_answered(
@@ -44,7 +44,7 @@ def check_answered(
     problems: Problems,
     acceptance: str,
 ) -> None:
-    """Add a problem for every criterion that the measurements do not answer, and where they are not shared or published."""
+    """Add a problem for every criterion that the measurements cannot answer, and if they are not shared or not published."""
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     fields = dict.fromkeys(answered, "answered_by")
     fields |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
@@ -53,11 +53,11 @@ def check_answered(
     first, generator = min(fields), space.generators[0]
     path = f"criteria[{first}].{fields[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
-        expected = 'an epsilon, or [selection] measurements = "shared": measurements that are made in a round answer nothing'
+        expected = 'an epsilon, or [selection] measurements = "shared": measurements of a single round cannot answer criteria'
         problems.add(path, expected, "measurements of every round", file=acceptance)
         return
     if answered and not selection.publish_measurements:
-        expected = "true, because criteria are answered by the measurements, and readers must be able to check that"
+        expected = "true, because measurements answer criteria, and readers must be able to check the answers"
         problems.add("selection.publish_measurements", expected, "false")
     from synthrelease.criteria.measured import covered
 
@@ -67,16 +67,15 @@ def check_answered(
     for index, criterion in answered.items():
         for sums in criterion.measured_sums(facts):
             if not covered(sums.columns, measured):
-                expected = f"a measured table with {listing(sums.columns)}, which the figure is a function of; or an epsilon"
+                expected = f"a measured table with {listing(sums.columns)}, which determines the value; or an epsilon"
                 problems.add(f"criteria[{index}].answered_by", expected, "none", file=acceptance)
                 break
 
 
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
-    """Return the smallest bound that each answered criterion can reach for tables of n rows, because of the noise: public
-    beforehand.
+    """Return, for each criterion that measurements answer, the smallest bound that the noise allows for tables of n rows.
 
-    The risk, the tables and their noise are those of the release; the counts are not looked at, there are none.
+    The bound is public: it follows from the risk, the tables and the noise of the release. No counts are used.
     """
     generator = spec.space.generators[0]
     if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
@@ -110,14 +109,16 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
     return bounds
 
 
-# The public tables that generators start from: whether they are there, and their digests.
+# The public tables that generators start from: whether they exist, and their digests.
 
 DOCUMENT = "release.json"
-"""The file of a release that says what it is."""
+"""The file of a released folder that describes the release."""
 
 
 def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
-    """Return the public tables that generators start from: they must be there; they are read when a release begins."""
+    """Return the paths of the public tables that generators start from. Adds a problem for a missing one. No table is read
+    here.
+    """
     files: dict[str, Path] = {}
     for name in dict.fromkeys(generator.prior_file for generator in space.generators):
         if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
@@ -136,8 +137,8 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Return the digest of a public table; for an earlier release that of its release.json, which names the checksum of its
-    rows.
+    """Return the digest of a public table, or for an earlier release the digest of its release.json, which has the checksum of
+    its rows.
     """
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
@@ -146,8 +147,7 @@ def prior_digest(name: str, path: Path) -> str:
     return digest_of(Source.of(path))
 
 
-# What rare bins and scores of bins ask of a specification: that they stand for one thing in every round, and that rows can be
-# made for them.
+# Checks of rare bins and scores of bins: they must have one meaning in every round, and there must be rows that can have them.
 
 _TIED = "bins into which a row of another bin can be moved (no rule decides this column from others)"
 
@@ -155,12 +155,12 @@ _TIED = "bins into which a row of another bin can be moved (no rule decides this
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in bins that a generator names, except those that its columns alone show.
+    """Yield the mistakes in the bins that a generator names, except mistakes that follow from its columns alone.
 
     Parameters
     ----------
     synthetic : rules for released rows, over the atomic bins.
-    shared : whether measurements are made once, on the common bins.
+    shared : whether tables are measured once, on the common bins of all alternatives.
     """
     if not _names_bins(generator):
         return
@@ -179,26 +179,27 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """Add a problem where a generator names rare bins of the target of a measured regression line: the line is about the
-    other rows.
+    """Add a problem if a generator names rare bins of the target of a measured regression line, because the line describes only
+    the other rows.
     """
     for generator in space.generators:
         bins = generator.counted_apart(space.common.layout) if _names_bins(generator) else ()
         for criterion in criteria:
             target = getattr(criterion, "target", None)
             if bins and criterion.measured_line and target == _column(bins, space):
-                expected = f"no bins of {target!r}, because the line of {criterion.name!r} is about the other rows"
+                expected = f"no bins of {target!r}, because the line of {criterion.name!r} describes only the other rows"
                 problems.add("generators[0].rare_bins", expected, _shown(generator))
                 return
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether a row of another bin could be in each of these bins with everything else unchanged, judged by each rule
-    separately.
+    """Return whether a row of another bin can be moved into each of these bins with all other columns unchanged, judged by each
+    rule separately.
 
     Parameters
     ----------
-    rules : over the bins on which the column is measured.
+    bins : rare bins of one column.
+    rules : rules over the bins in which the column is measured.
     """
     column, rare = bins[0].column, [label.bin for label in bins]
     if any(column in rule.places.values() for rule in rules.records):
@@ -218,8 +219,9 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Yield bins that a generator names of a column for which rounds draw several alternatives, and a sum that some of these
-    make the same for all rows."""
+    """Yield a mistake if a generator names bins of a column with several alternatives, or if an alternative makes a scored sum
+    equal for all rows.
+    """
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
@@ -245,7 +247,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _apart_in_all(bins: Sequence[RareBin], space: ConfigurationSpace) -> bool:
-    """Return whether every bin of every alternative holds rare ones alone, or none."""
+    """Return whether every bin of every alternative contains only rare bins, or no rare bin."""
     column, rare = bins[0].column, np.array([label.bin for label in bins])
     common = space.common.binnings[column]
     for binning in {transformation.binnings[column] for transformation in space.transformations}:
@@ -267,7 +269,7 @@ MAX_CONFIGURATIONS = 100_000
 
 
 def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
-    """Return the space, or an incomplete one with problems.
+    """Return the space of configurations. Adds a problem for each mistake; the space is then incomplete.
 
     Parameters
     ----------
@@ -314,12 +316,12 @@ def _check_generators(
     if concentrated is not None:
         why = f"because the guarantee of {concentrated!r} is zero-concentrated"
         if selection.mode == "known_threshold" and not selection.stop_probability and not shared:
-            expected = f"a number above 0, {why}: rounds without end are for pure ones (docs/accounting.md)"
+            expected = f"a number above 0, {why}: only pure generators allow rounds without end (docs/accounting.md)"
             problems.add("selection.stop_probability", expected, "0")
         if not release.budget.delta:
-            expected = f"a number above 0, far below one over the number of rows, for example 1e-9, {why}"
+            expected = f"a number above 0 and far below 1 over the number of rows, for example 1e-9, {why}"
             problems.add("budget.delta", expected, "0")
-    faulty: set[str] = set()  # one table may stand for many generators: the mistakes of the first are enough
+    faulty: set[str] = set()  # one table may describe many generators: the mistakes of the first are enough
     for path, generator in generators:
         if path not in faulty and problems.add_mistakes(
             path, _generator_mistakes(generator, generators[0], space, synthetic, selection)
@@ -334,9 +336,9 @@ def _generator_mistakes(
     synthetic: Plausibility,
     selection: SelectionTable,
 ) -> Iterator[Mistake]:
-    """Yield mistakes in a generator: on its own, with [selection], or beside the first generator.
+    """Yield mistakes in a generator by itself, with [selection], or beside the first generator.
 
-    Of several kinds of mistakes the first one is told, as the others may follow from it.
+    Of several kinds of mistakes, only the first is reported, because the others may follow from it.
     """
     where_first, other = first
     shared, published = selection.measurements == "shared", selection.publish_measurements
@@ -345,14 +347,14 @@ def _generator_mistakes(
         yield from mistakes
     elif (shared or published) and not isinstance(generator, MeasuringGenerator):
         apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
-        expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
+        expected = f"a family with separate measurements ({apart}), because [selection] shares or publishes them"
         yield Mistake("family", expected, repr(generator.family))
     elif mistakes := [*rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)]:
         yield from mistakes
     elif published and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
         expected = (
-            "no rare bins and no agreements, as [selection] publishes the measurements and readers take these to be tables of "
-            "all rows"
+            "no rare bins and no agreements, because [selection] publishes the measurements, and readers expect tables of all "
+            "rows"
         )
         yield Mistake(generator.leaves_out, expected, repr(getattr(generator, generator.leaves_out)))
     elif (generator.guarantee == "approximate") != (other.guarantee == "approximate"):
@@ -385,7 +387,9 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Add every combination of the listed hyperparameters, validated by its class, with its place in the file."""
+    """Add every combination of the listed hyperparameters to `combinations`, as an instance of its class with its path in the
+    file.
+    """
     model = problems.class_for(path, key, table, models, problems.file)
     if model is None:
         return

@@ -1,6 +1,6 @@
-"""[calibration]: published totals, as the table or a CSV file states them, and a `Calibration` over atomic bins.
+"""Read the published totals of [calibration] from the configuration or a CSV file, and build a `Calibration` over atomic bins.
 
-Whatever can be known to fail is found here, before a budget is spent, and from public figures alone.
+Every mistake that public facts show is found here, before a budget is spent.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.columns import group_binning
 
 MOST_BYTES = 10_000_000
-"""Largest size of a file of totals."""
+"""Largest size of a file of totals, in bytes."""
 Totals = Mapping[tuple[str, ...], float]
 
 
 def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield each combination of labels with its total, as the file has them."""
+    """Yield each combination of labels with its total, in the order of the file. Raises Unexpected for the first mistake."""
     if isinstance(margin.totals, str):
         yield from _read(beside(file, margin.totals), margin.columns).items()
         return
@@ -47,7 +47,7 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
-    """Return the totals in a CSV file."""
+    """Return the totals in a CSV file. Raises Unexpected for the first mistake."""
     if not path.is_file():
         raise Unexpected("totals in a CSV file", f"no file {path}")
     lines, expected = csv_lines(path, MOST_BYTES, "totals"), [*columns, "total"]
@@ -86,11 +86,11 @@ MOST_CELLS = 100_000
 def build_calibration(
     table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
 ) -> Calibration | None:
-    """Return the calibration over atomic bins; None, with problems, where it cannot be built.
+    """Return the calibration over atomic bins, or None after adding the problems for which it cannot be built.
 
     Parameters
     ----------
-    file : the configuration that has the table: names of files in it are relative to this.
+    file : the configuration file with the table; names of files are relative to its folder.
     released : the rules for released rows, over atomic bins.
     """
     earlier = len(problems.found)
@@ -102,7 +102,7 @@ def build_calibration(
         cell = f" of {pair.cell}" if pair.cell else ""
         problems.add(
             "calibration.margins",
-            f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) in what margins share",
+            f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) where margins share columns",
             f"{pair.left_total:.9g}{cell} in the margin {pair.left.name}, {pair.right_total:.9g} in the margin "
             f"{pair.right.name}",
         )
@@ -110,7 +110,9 @@ def build_calibration(
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Check the column of starting weights, the columns to collapse, and that no column has the name of the weights."""
+    """Add a problem for a wrong column of starting weights, for unknown columns to collapse, and for a column with the name of
+    the weights.
+    """
     if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"another name: [calibration] adds a column {WEIGHT!r} to the table", repr(WEIGHT))
     columns = release.columns
@@ -123,7 +125,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield the margins over atomic bins that contain no mistake."""
+    """Yield the faultless margins over atomic bins. Adds a problem for each other margin."""
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -176,7 +178,9 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """Return (n_atoms,) the group of every atomic bin, groups in the order of the labels."""
+    """Return (n_atoms,) the index in `labels` of the group of every atomic bin. Raises Unexpected if the labels are no groups
+    of the column.
+    """
     binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in binnings:
         if set(binning.labels) == set(labels):
@@ -204,7 +208,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
-    """Raise Unexpected for groups of a column without an order that are none of its alternatives."""
+    """Raise Unexpected because the groups of a column of categories are none of its alternatives."""
     absent = [label for label in nearest.labels if label not in labels]
     actual = f"{unknown[0]!r}" if unknown else f"none for {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
@@ -212,7 +216,9 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Check that a table of every configuration has these groups, and that the rules allow rows in each group with a total."""
+    """Raise Unexpected unless every configuration can form these groups, and the rules allow rows in each group with a total
+    above 0.
+    """
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):
@@ -229,7 +235,9 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:
-    """Return the cells of a margin that the rules for released rows exclude, whatever the other columns are; of its shape."""
+    """Return a boolean array of the shape of a margin: the cells that the rules exclude, whatever the values of other
+    columns.
+    """
     groups = dict(zip(margin.columns, zip(margin.labels, margin.into, strict=True), strict=True))
     binnings = []
     for column in schema.columns:
@@ -237,7 +245,7 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
         binnings.append(Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into))
     merged = synthetic.merge(Transformation(schema=schema, binnings=tuple(binnings)))
     zeros = np.zeros(margin.shape, dtype=bool)
-    for mask in merged.masks:  # what only several of them together exclude is found when a table is weighted
+    for mask in merged.masks:  # cells that only several rules together exclude are found when a table is weighted
         names = [schema.names[column] for column in mask.columns]
         shared = [name for name in margin.columns if name in names]
         excluded = np.asarray(mask.forbidden.all(axis=tuple(axis for axis, name in enumerate(names) if name not in shared)))
@@ -250,6 +258,6 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
 
 
 def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterator[Binning]:
-    """Yield the bins that a released table may have in a column, each once."""
+    """Yield each binning that a released table may have in a column, once."""
     binnings = {binning.name: binning for binning in (transformation.binning(column) for transformation in transformations)}
     yield from binnings.values()

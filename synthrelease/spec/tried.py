@@ -1,12 +1,12 @@
-"""Record the files that were tried on public rows: a digest of the two files, beside the configuration.
+"""Record which configuration and acceptance file were tried on public rows, so that `release` can refuse changed files.
 
 `NAME.tried.json` stands beside `NAME.toml`. It has one digest for each column, criterion and other table, so that a refusal
-names what was changed. Comments, texts for the card, who said or agreed to what, the limit of the budget, and how the private
-file writes its values are in none: an attempt is the same whatever they say. Nothing here protects anybody: it keeps a steward
-from spending a budget on files that nobody has tried.
+names the changed parts. The digests do not cover comments, texts for the card, the persons who stated or agreed to values, the
+limit of the budget, and the way in which the private file writes its values, because these do not change an attempt. The record
+is no privacy protection: it keeps a steward from spending a budget on files that nobody has tried.
 
-A copy under another name, or a configuration that extends a tried one, is compared with the digest that stands nearest. Files
-that come with synthrelease are known by their digest, wherever they lie: an edited copy of them is not.
+A copy under another name, or a configuration that extends a tried one, is compared with the most similar record. Files that
+come with synthrelease are recognised by their digest, wherever they are; edited copies of them are not.
 """
 
 from __future__ import annotations
@@ -32,36 +32,38 @@ from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
-"""What tried the files; "answer": nothing did, and the steward said that they are released all the same."""
+"""The command that tried the files. "answer" means that nothing tried them, and that the steward agreed to use them all the
+same.
+"""
 NEVER = (
-    "These two files were never tried on public data, as far as this program knows. A release spends its whole budget once, "
-    "even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
+    "The configuration and its acceptance file were never tried on public data, as far as this program knows. A release spends "
+    "its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
 )
-INSTEAD = "Rehearse them (`synthrelease rehearse`), or say --unrehearsed (unrehearsed=True in Python). Nothing was spent"
+INSTEAD = "Rehearse them (`synthrelease rehearse`), or use --unrehearsed (unrehearsed=True in Python). Nothing was spent"
 CRITERION = "criterion "
 SHIPPED = "configs/shipped.json"
-"""The configurations that come with synthrelease, by their digest; `python -m tests.helpers.shipped` makes them."""
+"""File with the digests of the configurations that come with synthrelease; `python -m tests.helpers.shipped` writes it."""
 _OF_THE_FILE = {
     "input": ("delimiter", "encoding", "decimal", "table", "missing_values"),
     "columns": ("description", "unit", "source", "format"),
     "budget": ("limit",),
 }
-"""Settings that say how the private file is written, or are words: an attempt is the same whatever they are."""
+"""Settings that do not change an attempt: texts, and the way in which the private file writes its values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """The result of comparing a stored digest with the files.
+    """The stored record of two files that were tried.
 
     Attributes
     ----------
-    path : the file of the digest.
-    by : what tried the two files.
-    digests : of their parts, by name.
-    rows : rows of the public table, where that is known.
-    acceptance : the acceptance file, relative to the folder of the digest; empty where that is not known.
-    strengths : how strongly columns are associated in the public table, as far as that is known.
-    trial : a digest of what the trial of a draft rests on, which said what its rows keep; empty without a draft.
+    path : the file of the record.
+    by : the command that tried the two files (`By`).
+    digests : the digest of each part of the two files, by the name of the part.
+    rows : number of rows of the public table; None if it is not known.
+    acceptance : the path of the acceptance file, relative to the folder of the record; empty if it is not known.
+    strengths : the strengths of the associations in the public table, as far as they are known.
+    trial : a digest of the parts that decide which associations a draft preserved in its trial; empty without a draft.
     """
 
     path: Path
@@ -83,7 +85,9 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """Two files that differ from the tried ones: the command that tried them, and the parts that changed, in words."""
+    """The result for two files that differ from the tried ones: the command that tried them, and the changed parts, in
+    words.
+    """
 
     by: str
     parts: str
@@ -94,13 +98,15 @@ def beside(config: str | Path) -> Path:
 
 
 def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
-    """Write the digest beside the configuration, in place of an earlier one. Not beside files that come with synthrelease, nor
-    where nobody may write: a shortlist has what was rehearsed, too.
+    """Write the record beside the configuration, in place of an earlier one.
+
+    Nothing is written beside files that come with synthrelease, or into a folder without permission to write. There, the
+    shortlist says what was rehearsed.
 
     Parameters
     ----------
-    rows : of the public table that the files were tried on.
-    strengths : of the associations in it; None for those of an earlier digest.
+    rows : number of rows of the public table that the files were tried on.
+    strengths : strengths of the associations in this table; None for the strengths of an earlier record.
     """
     path = beside(spec.path)
     if is_shipped(path):
@@ -111,7 +117,7 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengt
         digest["trial"] = trial
     if strengths.pairs:
         digest["strengths"] = {"shares": dict(strengths.shares), "pairs": dict(strengths.pairs)}
-    with suppress(SpecError, ValueError):  # a file that is gone meanwhile, or is on another drive
+    with suppress(SpecError, ValueError):  # the file was deleted meanwhile, or is on another drive
         digest["acceptance"] = Path(os.path.relpath(_other_files(spec)[1], path.parent)).as_posix()
     text = json.dumps(digest | {"digests": parts}, indent=1, ensure_ascii=False)
     with suppress(OSError):
@@ -121,25 +127,25 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengt
 
 
 def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
-    """Return whether these two files were tried as they are; False where no trial is known.
+    """Return whether the two files were tried in their present form; False if no trial is known.
 
     Raises
     ------
-    SpecError : when they were changed since they were tried, or a digest cannot be read.
+    SpecError : if the files were changed since they were tried, or if a record cannot be read.
     """
     state = standing(spec, shortlist)
     if isinstance(state, Changed):
-        expected = f"the two files as {state.by} on public data"
+        expected = f"the two files, unchanged since {state.by} on public data"
         raise SpecError.at(spec.path, "", expected, f"changes in {state.parts}. {INSTEAD}")
     return state
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
-    """Return what `tried` returns, with the changes as a value.
+    """Return whether the two files were tried in their present form, or the changes since they were tried.
 
     Raises
     ------
-    SpecError : when a digest cannot be read.
+    SpecError : if a record cannot be read.
     """
     current = digests(spec)
     if _digest(current) in shipped() or (shortlist is not None and known_chances(spec, shortlist) is not None):
@@ -157,35 +163,35 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
 
 
 def rows_tried(spec: ReleaseSpec) -> int | None:
-    """Return the number of rows of the public table on which these files, or an earlier version of them, were tried; None where
-    it is unknown.
+    """Return the number of rows of the public table on which the files, or an earlier version of them, were tried; None if
+    unknown.
     """
     return next((attempt.rows for attempt in _readable(spec) if attempt.rows is not None), None)
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return the association of the columns in the public table on which these files were tried, where it is known."""
+    """Return the strengths of the associations in the public table on which the files were tried; empty if unknown."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of what the trial of a draft depends on; empty where it is unknown."""
+    """Return the digest of the parts that decided the trial of a draft; empty if unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
 def _readable(spec: ReleaseSpec) -> list[Tried]:
-    """Return the stored results; nothing where a digest is damaged. A caller that must know about damage calls `tried`."""
+    """Return the stored records; none if a record is damaged. A caller that must know about damage calls `tried`."""
     with suppress(SpecError):
         return list(_known(spec))
     return []
 
 
-WITHHELD = "What a trial on the public file kept is not said: the files were changed since. Draft again, or rehearse them."
+WITHHELD = "The trial's result for associations is not shown: the files were changed since. Draft again, or rehearse them."
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:
-    """Return the trial's results on the associations that the rows preserve, as long as its settings are unchanged; otherwise
-    the reason why there are none. Words that no draft wrote are the publisher's.
+    """Return the sentence of [not_promised] on the associations that a trial preserved. Return `WITHHELD` if the files were
+    changed since that trial. A sentence that no draft wrote is returned unchanged.
     """
     return spec.not_promised.kept and (
         spec.not_promised.kept if trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
@@ -193,7 +199,9 @@ def kept_in_trial(spec: ReleaseSpec) -> str:
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return one digest of everything that decides which associations the rows preserve: neither thresholds nor texts do."""
+    """Return one digest of everything that decides which associations the rows preserve. Thresholds and texts do not decide
+    this.
+    """
     return _digest({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
@@ -217,7 +225,7 @@ def digests(spec: ReleaseSpec) -> dict[str, str]:
         elif name == "acceptance":
             parts |= {f"{CRITERION}{table['name']!r}": _without(table, ("name",)) for table in value["criteria"]}
             parts[name] = {key: inner for key, inner in value.items() if key != "criteria"}
-        elif name == "unit":  # that each row is another person changes nothing; a key decides which rows are counted
+        elif name == "unit":  # only a key decides which rows are counted
             parts[name] = value if value.get("key") else {}
         else:
             parts[name] = _without(value, _OF_THE_FILE[name]) if name in _OF_THE_FILE else value
@@ -243,12 +251,12 @@ def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
 
 
 def _known(spec: ReleaseSpec) -> Iterator[Tried]:
-    """Yield the stored results for the configuration, for the one it extends, and for others in the folder with the same
-    acceptance file.
+    """Yield the stored records of the configuration, of the configuration that it extends, and of others in the folder with the
+    same acceptance file.
 
     Raises
     ------
-    SpecError : for a digest of one of the first two that cannot be read.
+    SpecError : if the record of the configuration, or of the configuration that it extends, cannot be read.
     """
     own_path = Path(spec.path)
     base, acceptance = _other_files(spec)
@@ -258,15 +266,15 @@ def _known(spec: ReleaseSpec) -> Iterator[Tried]:
             yield _read(beside(config))
     for folder in dict.fromkeys(config.parent.resolve() for config in configurations):
         for path in sorted(folder.glob("*.tried.json")):
-            with suppress(SpecError):  # of another configuration
+            with suppress(SpecError):  # a damaged record of another configuration
                 digest = _read(path)
                 if digest.acceptance and (folder / digest.acceptance).resolve() == acceptance.resolve():
                     yield digest
 
 
 def _read(path: Path) -> Tried:
-    """Read a stored digest. Raises SpecError where it cannot be read: then it is unknown what was tried."""
-    expected = "what a draft or a rehearsal wrote there about the two files that it tried"
+    """Read a stored record. Raises SpecError if it cannot be read, because then it is unknown what was tried."""
+    expected = "the record that a draft or a rehearsal wrote about the two files that it tried"
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:

@@ -6,13 +6,19 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 Progress = Callable[[str, int, int], None]
-"""Is called with the phase, the number of its tasks that are done, and the number of all of them."""
+"""A function that is called with the phase, the number of its finished tasks, and the number of all its tasks."""
 
 Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
 
 
 def running(jobs: int = 1) -> Run:
-    """Return a function that calls `action(*arguments)` for each of many arguments and yields the results as they come."""
+    """Return a function that calls `action(*arguments)` for each of many arguments and yields the results as they arrive, in
+    any order.
+
+    Parameters
+    ----------
+    jobs : number of processes.
+    """
     from joblib import Parallel, delayed
 
     def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:

@@ -83,8 +83,8 @@ def test_a_command_that_reads_nothing_private_speaks_of_no_budget(folder, monkey
     code, said = said_by(monkeypatch, capsys, "bound", str(folder), "year < 5")
     assert code == 1
     assert "ArithmeticError at synthrelease/cli/reading.py" in said
-    assert "This command reads no private data: nothing was spent." in said
+    assert "This command reads no private data, and no budget was spent." in said
     assert "7461" not in said
     monkeypatch.setattr("synthrelease.spec.load.load_spec", fail)
     code, said = said_by(monkeypatch, capsys, "check", str(folder))
-    assert "if private data had been read, the planned budget counts as spent" in said
+    assert "If private data had been read, the planned budget counts as spent" in said

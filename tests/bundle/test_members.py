@@ -211,7 +211,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "least": ({"most = 2": "most = 2\nleast = 3"}, r"members.least: expected at most 2"),
     "refuses": (
         {'outside = "drop"\nalternatives.each = ["0..3"]\n': 'outside = "error"\nalternatives.each = ["0..3"]\n'},
-        r"members.columns.age.outside: expected another rule for members",
+        r"members.columns.age.outside: expected another setting for members",
     ),
     "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
     "rule": ({"age == 0 and": "floor == 0 and"}, r"members.rules.*: expected columns of members"),
@@ -222,11 +222,11 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
     "population": (
         {"[budget]": f"{POPULATION}[budget]"},
-        r"population: expected no such table: members were drawn with their root",
+        r"population: expected no such table: a root and its members are a cluster",
     ),
     "copies": (
         {"[budget]": "[imputation]\ncopies = 2\n[budget]"},
-        r"imputation: expected no such table where records have members",
+        r"imputation: expected no such table with .members.",
     ),
     "two ways": (
         {'categories = ["yes", "no"]\n': f'categories = ["yes", "no"]\n{TWO_WAYS}'},
@@ -264,7 +264,7 @@ def test_the_command_takes_both_files_and_check_tells_how_many_roots_there_are(t
     roots, members = write_tables(tmp_path, *some_households(400))
     config = write_households(tmp_path)
     found = CliRunner().invoke(app, ["check", str(config), "--data", str(roots), "--members", str(members)])
-    assert "400 keys of roots or members (different values of 'hh') in the file." in " ".join(found.output.split())
+    assert "400 keys of the two tables (different values of 'hh') in the file." in " ".join(found.output.split())
     asked = ["release", str(config), "--data", str(roots), "--members", str(members), "--out", str(tmp_path / "out")]
     assert CliRunner().invoke(app, asked).exit_code == 0
     assert (tmp_path / "out" / "members.csv").is_file()
@@ -599,7 +599,7 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
         ("ages == 0", "columns of members, of the first or another one, or of roots .* found 'ages'"),
         ("age == 0 and first.rent == 1", "found 'first.rent'"),
         ("age == 0 and other.rent == 1", "found 'other.rent'"),
-        ("rent == 3 and first.age == 1", "a column of a member .* stands in .*rules.*; found none"),
+        ("rent == 3 and first.age == 1", "a column of a member .* belongs into .*rules.*; found none"),
     ],
 )
 def test_a_rule_for_members_that_names_something_else_is_told(rule: str, message: str, tmp_path: Path) -> None:

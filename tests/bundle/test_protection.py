@@ -125,7 +125,7 @@ def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: py
         CRITERION,
         "differ in one toss that is replaced",
         "at most 2 records",
-        f"at epsilon = {float(2 * TOTAL)}",
+        f"with epsilon = {float(2 * TOTAL)}",
         "minus 12",
     ):
         assert text in said

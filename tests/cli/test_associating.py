@@ -87,7 +87,7 @@ def test_many_columns_take_few_lines_and_programs_get_every_pair(
     told = lines_of(ROOT / "configs" / "labour.toml")
     assert sum(line.startswith("  ") for line in told) == 3
     assert any(
-        re.fullmatch(r"  and pairs of \d+ more columns; `synthrelease plan --json` lists every pair\.", line) for line in told
+        re.fullmatch(r"  and pairs of \d+ more columns. `synthrelease plan --json` lists every pair\.", line) for line in told
     )
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
     found = json.loads(printed("plan", write_config(tmp_path, alone), "--json"))["associations"]

@@ -128,7 +128,9 @@ def test_what_the_card_lacks_is_a_warning_and_no_mistake(tmp_path: Path) -> None
     config = write_config(tmp_path)
     result = run("plan", config)
     assert result.returncode == 0
-    assert "The data card will lack: description, card.contact, card.licence" in words(result.stdout)
+    assert "The data card will say that these facts are not stated: description, card.contact, card.licence" in words(
+        result.stdout
+    )
     assert "card.contact" in json.loads(run("plan", config, "--json").stdout)["card_lacks"]
     assert "will lack" not in run("plan", write_rich_config(tmp_path)).stdout
 

@@ -169,7 +169,7 @@ def test_a_release_ends_with_0_writes_the_files_and_loads_neither_torch_nor_jax_
 def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:
     result = released(tmp_path, "--jobs", 2, alone=True)
     assert result.returncode == 0
-    assert "No row of the private file is read before the charge" in words(result.stderr)
+    assert "No row of the private file is read before the budget is charged" in words(result.stderr)
     assert len(result.stderr.splitlines()) == 2  # and no warning of a library
 
 
@@ -372,4 +372,4 @@ def test_what_was_left_out_is_of_the_file_or_of_its_persons() -> None:
     assert excluded_words(found, of_persons=False) == "The rules excluded at most 3% of the file (estimated with noise)."
     many = RowsLeftOut.of_count(n_file=4000, n=1898, margin=62)
     told = excluded_words(many, of_persons=False)
-    assert "excluded 49% to 53% of the file (estimated with noise). The release is about the others." in told
+    assert "excluded 49% to 53% of the file (estimated with noise). The release describes only the rest." in told

@@ -128,7 +128,7 @@ def test_a_plan_names_columns_of_which_nothing_is_measured(
     config = write_config(tmp_path, measured | ({} if ruled else {RULE: ""}))
     plan([config])
     check(config)
-    said = "Nothing is measured of 'year':"
+    said = "No measured table contains 'year'."
     assert " ".join(capsys.readouterr().out.split()).count(said) == (2 if told else 0)
 
 

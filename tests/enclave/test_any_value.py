@@ -210,4 +210,4 @@ def test_check_ends_with_a_code_where_the_file_does_not_fit(other, tmp_path, mon
         )
         assert code == expected
         assert ("does not fit the specification" in printed) == bool(expected)
-        assert ("`release` looks at no row before it is charged" in printed) == bool(expected)
+        assert ("`release` reads no row before the budget is charged" in printed) == bool(expected)

@@ -55,7 +55,7 @@ def test_a_release_says_what_is_promised_and_what_is_paid(two_years: tuple[Path,
     assert Fraction(third.paid_epsilon_exact) == EPSILON + 18  # a year without a release counts as planned
     text = re.sub(r"\s+", " ", (two_years[1] / "README.html").read_text(encoding="utf-8"))
     assert "2023 is year 3 of 3 (2021 to 2023)" in text
-    assert "a person is promised epsilon = 57, where a person has at most 1 records in a year and 2 in all years" in text
+    assert "the guarantee for a person is epsilon = 57, if a person has at most 1 records in a year and 2 in all years" in text
     assert "this is the last year of the plan" in text
     given = [(two_years[0], {path.name: path.read_bytes() for path in two_years[0].iterdir()})]
     report = verify_files({path.name: path.read_bytes() for path in two_years[1].iterdir()}, earlier=given)
@@ -132,7 +132,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
     without = "[series]\nname = 'Coins'\n"
     assert "series.years: expected the plan over years that series.earlier[0] has; found none" in told(earlier, without)
     sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
-    assert "population: expected no such table: of several releases" in told(f"year = 2021\n{sample}")
+    assert "population: expected no such table: several releases" in told(f"year = 2021\n{sample}")
 
 
 def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="already has a release of 2021"):
         publish(replace(request, out=tmp_path / "again"))
     shown = re.sub(r"\s+", " ", run.invoke(app, ["ledger", "show", str(ledger)]).output)
-    assert "Years left: 2022 (epsilon 18), 2023 (epsilon 20). Second releases of a year left: 1" in shown
+    assert "Remaining years: 2022 (epsilon 18), 2023 (epsilon 20). Remaining second releases of a year: 1" in shown
     dear = configured(tmp_path, "year = 2022\n", TABLE.replace("[18, 18, 20]", "[18, 17, 20]"))
-    with pytest.raises(SpecError, match="a release of 2022 that costs epsilon = 17 at most, as planned"):
+    with pytest.raises(SpecError, match="a release of 2022 that costs at most epsilon = 17, as planned"):
         check_before_spending(load_spec(dear), replace(request, out=tmp_path / "2022"))
 
 
@@ -308,7 +308,9 @@ def test_what_nobody_checks_names_the_plan_only_where_the_specification_has_none
 
 def test_the_promise_in_words() -> None:
     text = promise_text(YearOfSeries(horizon=replace(PLAN, in_all=1, fallbacks=0, fallback_epsilon=Fraction(0)), year=2022))
-    assert text.startswith("Years: 2022 is year 2 of 3 (2021 to 2023). Over all of them a person is promised epsilon = 20, ")
+    assert text.startswith(
+        "Years: 2022 is year 2 of 3 (2021 to 2023). Over all years, the guarantee for a person is epsilon = 20, "
+    )
     assert "each record is in one year and is a different person" in text
     assert PLAN.promise == Loss(Fraction(57), Fraction(0))
 

@@ -279,7 +279,7 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
     with pytest.raises(ValidationError) as caught:
         model.model_validate({"missing": word} | ({"kind": "integer"} if model is ColumnTable else {}))
     message = str(caught.value)
-    for way in ("looks at one record alone", "released with differential privacy", "from a public table"):
+    for way in ("for each single record", "released with differential privacy", "from a public table"):
         assert way in message.replace("\n", " ")
 
 
@@ -293,10 +293,10 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
         ({"part": "month", "minus": "in"}, "minus: expected part = 'year' beside it .* found month"),
         ({"format": "%Y"}, "format: expected it beside part or minus alone"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
-        ({"part": "month", "format": "%Y"}, "format: expected a date format that tells the month, found '%Y'"),
-        ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format that tells the day, found '%Y-%m'"),
-        ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format that tells the day, found '%Y'"),
-        ({"minus": "in", "minus_format": "%m/%Y"}, "minus_format: expected a date format that tells the day, found '%m/%Y'"),
+        ({"part": "month", "format": "%Y"}, "format: expected a date format with the month, found '%Y'"),
+        ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format with the day, found '%Y-%m'"),
+        ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format with the day, found '%Y'"),
+        ({"minus": "in", "minus_format": "%m/%Y"}, "minus_format: expected a date format with the day, found '%m/%Y'"),
         ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected it beside minus alone"),
     ],
 )

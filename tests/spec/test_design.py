@@ -26,7 +26,7 @@ SKEWED = 'categories = ["head", "tail", "3", "4", "5"]\nalternatives.two = { hea
 REFUSED = {
     "a weight that is none": ('weight = "year"', {}, "a column with role = \"weight\"; found 'year'"),
     "a weight that is not named": ('strata = ["region"]', WEIGHT, "the column with role = \"weight\" ('year'); found nothing"),
-    "clusters that are released": ('clusters = "face"', {}, "found 'face', which 'face' is read from"),
+    "clusters that are released": ('clusters = "face"', {}, "found 'face', which is a source of 'face'"),
     "groups that are none": ('clusters = "tract"\ngroups = "face"', {}, 'the column with role = "cluster_group" (none)'),
     "groups of other places": (
         'clusters = "tract"\ngroups = "face"',

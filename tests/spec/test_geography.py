@@ -144,7 +144,7 @@ def test_the_plan_says_how_far_off_each_level_is(spec: ReleaseSpec) -> None:
     value = spec.parts["geography"]
     assert isinstance(value, Geography)
     text = value.in_words(600)
-    assert text.startswith("Areas: region (4) > district (5) > town (7). One standard deviation")
+    assert text.startswith("Areas: region (4) > district (5) > town (7). Standard deviation")
     assert [line.split(":")[0] for line in text.splitlines()[1:]] == [f"  nested_pure, {name}" for name in value.chain]
 
 

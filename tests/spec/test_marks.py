@@ -380,7 +380,7 @@ WRONG = {
     "no such column": ({'two = ["failure", "infarct"]': 'two = ["failure", "infart"]'}, "marks.groups", "'infarct'"),
     "a name that is taken": ({"two = [": "sex = ["}, "marks.groups.sex", "not there yet"),
     "marks that nobody knows": ({', alive = ["no"]': ""}, None, ""),
-    "no mark": ({'yes = { stroke = ["old", "acute"], ': "yes = { "}, "marks.yes", "which categories of 'stroke'"),
+    "no mark": ({'yes = { stroke = ["old", "acute"], ': "yes = { "}, "marks.yes", "the categories of 'stroke'"),
     "a strange mark": ({'["old", "acute"]': '["older"]'}, "marks.yes.stroke", "'older'"),
     "nothing but marks": ({'alive = ["no"]': 'alive = ["no", "yes"]'}, "marks.yes.alive", "all of them"),
     "marks of no group": ({'alive = ["no"] }': 'alive = ["no"], sex = ["m"] }'}, "marks.yes.sex", "a column of a group"),
@@ -403,12 +403,12 @@ WRONG = {
     "bins of both": (
         {'outside = "bin"\n': 'outside = "bin"\nalternatives.two = { fresh = ["acute"], all = ["none", "old"] }\n'},
         "transformations.stroke",
-        "indicators alone or none",
+        "only indicators or none",
     ),
     "copies that could fill in no mark": (
         {"[input]": "[imputation]\ncopies = 2\n\n[input]"},
         "imputation",
-        "no gaps in columns that 'heart' counts",
+        "no missing values in columns that 'heart' counts",
     ),
 }
 

@@ -156,7 +156,7 @@ def test_a_whole_release_of_300_households_breaks_none_of_them(tmp_path: Path) -
 
 
 WRONG = {
-    "count(age == 3 and other.age == 3) > 1": r"in count\(...\) what is true of one member",
+    "count(age == 3 and other.age == 3) > 1": r"in count\(...\) a condition on one member",
     "count(age == 3) > 1 and work == 'yes'": r"columns of members inside of count\(...\), or as first.NAME.*'work'",
     "not count(age == 3) > 1": r"no `not` around count",
     "count(age == 3 > 1": r"expected '\)'",
@@ -206,9 +206,9 @@ def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, messag
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "more than 2 members, the release has the first 2, ordered by 'no' (equal ones by their released values)"),
-        ({'order = ["no"]': 'order = ["age"]'}, "figures of 'age', which is released, are about the first members alone"),
-        ({'order = ["no"]\n': ""}, "has the 2 whose released values come first, because [members] states no order"),
+        ({}, "more than 2 members, the release uses the first 2, ordered by 'no' (equal ones by their released values)"),
+        ({'order = ["no"]': 'order = ["age"]'}, "statistics of 'age', which is released, describe only the first members"),
+        ({'order = ["no"]\n': ""}, "uses the 2 whose released values come first, because [members] states no order"),
         ({"most = 2": 'most = 2\nmore = "drop"'}, "A root with more than 2 members is left out."),
     ],
 )

@@ -78,7 +78,7 @@ def test_public_work_goes_on_without_an_answer_and_without_a_table_each_row_is_a
         (
             '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "Register"\n',
             {},
-            "drawn as clusters",
+            "are a cluster",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     document = json.loads((out / "release.json").read_text())
     assert document["domain"]["persons"] == 400
     assert document["domain"]["first_by"] == ["day"]
-    assert all("lean towards persons with few rows" in (out / name).read_text() for name in ("README.html", "SIGN.md"))
+    assert all("biased towards persons with few rows" in (out / name).read_text() for name in ("README.html", "SIGN.md"))
     assert document["domain"]["file_rows"] == 400 * records
     assert "N = 400" in document["guarantee"]["invariants"][0]
     assert document["guarantee"]["person"]["records"] == records
@@ -180,4 +180,4 @@ def test_a_key_alone_does_not_say_which_row_of_a_person_comes_first(
         config.write_text(config.read_text().replace('first_by = ["day"]', order))
         found, said = said_by(monkeypatch, capsys, "plan", str(config))
         assert (found, words in " ".join(said.split())) == (code, True), order
-        assert code or "lean towards persons with few rows" in " ".join(said.split())
+        assert code or "biased towards persons with few rows" in " ".join(said.split())

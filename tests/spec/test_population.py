@@ -80,15 +80,19 @@ def test_another_population_than_that_of_the_specification_is_found(folder: Path
 
 
 REFUSED = {
-    "a stratified sample": (POPULATION.replace("simple random, without replacement", "stratified"), {}, "for strata, clusters"),
+    "a stratified sample": (
+        POPULATION.replace("simple random, without replacement", "stratified"),
+        {},
+        "only for this design is the guarantee proved",
+    ),
     "persons in several records": (POPULATION + "[unit]\nrecords_per_person = 2\n", {}, "a cluster"),
-    "clusters": (POPULATION + '[design]\nclusters = "tract"\n', {}, "strata, clusters and weights"),
-    "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whose record"),
+    "clusters": (POPULATION + '[design]\nclusters = "tract"\n', {}, "strata, clusters or weights"),
+    "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whether a record is kept"),
     "a small population": (POPULATION.replace("4010", "399"), {}, "at least 400, as [input] rows states"),
     "a piece of a register": (
         POPULATION + '[split]\nby = "number"\npiece = 1\nof = 2\n',
         {},
-        "their sum alone could be amplified; found [split]",
+        "have no such bound one by one, only together; found [split]",
     ),
 }
 

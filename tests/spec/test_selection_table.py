@@ -144,7 +144,7 @@ def test_zero_concentrated_rounds_are_stated_at_the_delta_of_the_budget(tmp_path
         SpecError, match="selection.stop_probability: expected a number above 0, because .* 'privbayes' is zero"
     ):
         spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: "stop_probability = 0"})
-    with pytest.raises(SpecError, match="budget.delta: expected a number above 0, far below one over"):
+    with pytest.raises(SpecError, match="budget.delta: expected a number above 0 and far below 1 over"):
         spec_with(tmp_path, {"generation = 10": "generation = 0.1", STOP: BEST_OF_K})
 
 
@@ -156,7 +156,7 @@ def test_a_large_delta_is_told_and_one_that_fits_no_table_is_refused(delta: str,
     config, data = write_config(tmp_path, changes), write_data(tmp_path)
     plan = CliRunner().invoke(app, ["plan", str(config)])
     check = CliRunner().invoke(app, ["check", str(config), "--data", str(data)])
-    assert "is a rho, since some generators" in plan.stdout
+    assert "is a rho, because some generators" in plan.stdout
     assert f"delta = {float(delta):g}" in check.stdout
     assert ("delta is large" in plan.stdout) == (delta == "0.001")
     assert isinstance(check.exception, BudgetError) == (delta == "0.001")
@@ -200,7 +200,7 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
         ({STOP: HIDDEN.replace("0.8", "-0.8")}, r"selection\.rounds"),
         ({STOP: 'mode = "hidden_number"'}, 'hidden_number" needs rounds'),
         ({STOP: "rounds = { 1 = 1 }"}, 'hidden_number" needs rounds, and other modes must not have it'),
-        ({STOP: f"{STOP}\n{HIDDEN}"}, "stop_probability says nothing"),
+        ({STOP: f"{STOP}\n{HIDDEN}"}, "stop_probability has no effect"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, changes: dict[str, str], message: str) -> None:

@@ -169,8 +169,8 @@ def test_the_plan_does_not_change(coins: ReleaseSpec, tmp_path: Path) -> None:
 def test_a_configuration_that_the_space_does_not_have_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     text = text_of(coins, [1, 0, 2]).replace('"minimum_count" = 2,', '"minimum_count" = 3,')
     assert mistakes(coins, tmp_path, text) == "\n".join(
-        f"configurations[{number}]: expected a configuration of coins.toml; found one that its space does not have; perhaps "
-        "the space was changed since the rehearsal."
+        f"configurations[{number}]: expected a configuration of coins.toml; found an unknown one; perhaps "
+        "the configuration was changed since the rehearsal."
         for number in (1, 2)
     )
 
@@ -191,7 +191,7 @@ def test_every_slip_in_a_configuration_is_refused(old: str, new: str, coins: Rel
     good = BY_HAND % ("20", "20")
     assert old in good
     assert mistakes(coins, tmp_path, good.replace(old, new)).startswith(
-        "configurations[0]: expected a configuration of coins.toml; found one that its space does not have"
+        "configurations[0]: expected a configuration of coins.toml; found an unknown one"
     )
 
 
@@ -369,7 +369,7 @@ def test_candidates_that_are_no_better_than_independent_columns_are_refused(off:
 def test_a_lost_pair_is_refused_until_it_is_named(tmp_path: Path) -> None:
     (told,) = refused(tmp_path, lost=("face:year",))
     line = next(line for line in told.split(": ") if line.startswith("[not_promised] pairs"))
-    assert "1 lost" in told
+    assert "1 lost pair" in told
     named = line.partition("] ")[2].partition("]")[0] + "]"
     assert not refused(tmp_path, f"{KNOWN}{named}\n{WHY}", lost=("face:year",))  # as the message says
     assert not refused(tmp_path, f'{KNOWN}pairs = ["year:face"]\n{WHY}', lost=("face:year",))  # in either order

@@ -77,7 +77,9 @@ def test_an_edit_is_named_and_costs_nothing(tmp_path: Path, what: str) -> None:
     ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100).path
     head = load_ledger(ledger).statement().head
     edited(tmp_path, EDITS[what])
-    with pytest.raises(SpecError, match=f"as a draft tried them on public data; found changes in {what}. Rehearse") as caught:
+    with pytest.raises(
+        SpecError, match=f"since a draft tried them on public data; found changes in {what}. Rehearse"
+    ) as caught:
         synthrelease.release(config, data, tmp_path / "out", ledger=ledger)
     assert str(caught.value).endswith("Nothing was spent.")
     assert load_ledger(ledger).statement().head == head
@@ -136,7 +138,7 @@ def test_without_a_terminal_files_of_which_nothing_is_known_cost_nothing(tmp_pat
     ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100).path
     head = load_ledger(ledger).statement().head
     what_to_do = (
-        r"never tried on public data.*Rehearse them \(`synthrelease rehearse`\), or say --unrehearsed.*Nothing was spent\."
+        r"never tried on public data.*Rehearse them \(`synthrelease rehearse`\), or use --unrehearsed.*Nothing was spent\."
     )
     if through == "command":
         words = ("release", str(config), "--data", str(data), "--out", str(out), "--ledger", str(ledger))
@@ -231,7 +233,9 @@ def test_a_copy_with_the_same_acceptance_file_is_compared_with_what_was_tried(tm
     shutil.copyfile(config, copy)
     assert tried(load_spec(copy))
     copy.write_text(copy.read_text().replace("generation = 10", "generation = 1"))
-    with pytest.raises(SpecError, match="the two files as a draft tried coins on public data; found changes in budget"):
+    with pytest.raises(
+        SpecError, match="the two files, unchanged since a draft tried coins on public data; found changes in budget"
+    ):
         tried(load_spec(copy))
     beside(config).unlink()
     assert not tried(load_spec(copy))
@@ -258,7 +262,7 @@ def test_an_override_is_an_edit_of_the_configuration_that_it_extends(tmp_path: P
     child.write_text(f'extends = "{up}coins.toml"\ntitle = "Coins of another year"\n')
     assert tried(load_spec(child))
     child.write_text(f'extends = "{up}coins.toml"\ntitle = "Coins"\n\n[override.budget]\ngeneration = 1\n')
-    with pytest.raises(SpecError, match="as a rehearsal tried coins on public data; found changes in budget"):
+    with pytest.raises(SpecError, match="since a rehearsal tried coins on public data; found changes in budget"):
         tried(load_spec(child))
 
 

@@ -160,7 +160,7 @@ def test_forged_pieces_are_found(
 def test_a_plan_and_a_release_say_what_is_divided(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both print this before anything is spent."""
     print_plan(spec_of(folder))
-    assert "fitted to 60% of them; the criteria ask the other 40%" in " ".join(capsys.readouterr().out.split())
+    assert "fitted to 60% of the rows. The criteria use the other 40%" in " ".join(capsys.readouterr().out.split())
 
 
 # --- What does not go together
@@ -176,10 +176,10 @@ REFUSED = {
     "answers of measurements": (
         'measurements = "shared"\n' + MEASURED + PARTITION,
         MARGINALS | ANSWERED,
-        "a figure of its own",
+        "a value with its own noise",
     ),
     "shares that do not add up": (PARTITION.replace("0.4", "0.3"), {}, "must add up to 1"),
-    "published measurements": (MEASURED + PARTITION, MARGINALS, "about another piece"),
+    "published measurements": (MEASURED + PARTITION, MARGINALS, "describe another piece"),
     "intended queries": (PARTITION + '[[intended_queries]]\nquery = "year < 5"\n', {}, "no bound for all rows"),
     "rows that are too few": (
         PARTITION.replace("0.6", "0.99").replace("0.4", "0.01"),

@@ -101,9 +101,9 @@ def test_two_years_spend_on_different_records(years: Path, said: dict[str, str])
     assert [entry.notes.piece for entry in statement.entries] == [None, 1, 2]
     assert f"epsilon {float(EPSILON)} of 20" in said["show"]
     assert "piece 1: epsilon 17.4305912, left 2.56941; piece 2: epsilon 17.4305912, left 2.56941." in said["show"]
-    assert "two pieces change: epsilon 34.8611824" in said["show"]
+    assert "two pieces can change, and the cost is epsilon 34.8611824" in said["show"]
     assert "secret key is in" in said["split"]
-    assert "a secret key and the record number (certificate) say which records these are" in said["plan"]
+    assert "A secret key and the record number (certificate) decide which records are in the piece" in said["plan"]
     assert "Every row has a record number of its own in 'certificate'" in said["check"]
 
 
@@ -207,17 +207,17 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
 @pytest.mark.parametrize(
     ("more", "changes", "place"),
     [
-        ("", {"by": "face"}, "split.by: expected a column with a public record number that no released column is read from"),
+        ("", {"by": "face"}, "split.by: expected a column with a public record number that is no source of a released column"),
         ("", {"piece": 3}, "piece must be 1 to 2, found 3"),
         ("", {"of": 1}, "split.of"),
         ("", {"of": MOST_PIECES + 1}, "split.of"),
-        ("", {"rows": '[input]\nrows = "exact"\n'}, "would be one of a secret piece"),
+        ("", {"rows": '[input]\nrows = "exact"\n'}, "would be a fact about a secret piece"),
         (
             '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "x"\n',
             {},
-            "their sum alone could be amplified",
+            "have no such bound one by one, only together",
         ),
-        ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "figures are about a piece of the register"),
+        ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "statistics describe a piece of the register"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes: dict[str, Any], place: str) -> None:
@@ -230,7 +230,7 @@ def test_measurements_of_a_piece_are_not_published(tmp_path: Path) -> None:
     family = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
     selection = f"{SELECTION}publish_measurements = true\n{split_table(1)}"
     measured = {SELECTION: selection, family: 'family = "marginals"\ntables = "face + year"'}
-    with pytest.raises(SpecError, match="no estimate for the whole register follows"):
+    with pytest.raises(SpecError, match="give no estimate for the whole register"):
         load_spec(write_config(tmp_path, measured))
 
 

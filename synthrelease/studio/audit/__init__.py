@@ -1,12 +1,12 @@
-"""The audit: the guarantee of this program put to the test, on made-up tables.
+"""Audit the guarantee of this program on made-up tables, for reviewers (`synthrelease audit`, docs/audit.md).
 
-Three parts, each of which a reviewer can run on their own machine (`synthrelease audit`, docs/audit.md):
+The audit has three parts:
 
-- `sensitivity`: every tiny table, every neighbour, every synthetic table: no figure moves by more than its noise pays for;
-- `selection`: the output law of the selection loop in exact fractions: no ratio above the claim;
-- `losses`: what all answers of a fit tell of two neighbouring tables, from their exact laws. Faulty generators are beside the
-  real ones and must be found, so that an audit which could find nothing does not pass for a good one.
+- `sensitivity`: for every tiny table, every neighbour and every synthetic table, no criterion value or measurement changes by
+  more than its noise is made for;
+- `selection`: the distribution of the result of the rounds, in exact fractions: no ratio of probabilities exceeds the claim;
+- `losses`: the privacy loss of all noisy answers of a fit for two neighbouring tables, from their exact distributions. Faulty
+  generators are audited, too, and must be found, because an audit that can find nothing would prove nothing.
 
-Mechanisms and whole releases are run many times by the tests (`python -m tests.whole.drawn`).
-Nothing here reads a private file.
-"""
+The tests run mechanisms and whole releases many times (`python -m tests.whole.drawn`). No part of the audit reads a private
+file."""

@@ -1,4 +1,4 @@
-"""A whole audit: the parts that are asked for, one after the other."""
+"""Run the requested parts of the audit one after the other, and collect their results for reading and for JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from synthrelease.studio.audit.selection_law import LawCheck, check_laws
 from synthrelease.studio.audit.worlds import ENUMERATED
 from synthrelease.studio.parallel import Progress, running
 
-# Which parts of the audit are asked for: those with a text in their name, or those that a published release rests on.
+# The scope of an audit: parts whose names contain a text, or parts that a published release depends on.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Scope:
 
     Attributes
     ----------
-    text : what the family or the name of a case, or the name of an enumeration, must contain, whatever the case.
+    text : a text that the family or name of a case, or the name of an enumeration, must contain, in small or capital letters.
     generators, enumerated : names of generators, and kinds of enumerations; None for all.
     """
 
@@ -45,8 +45,8 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """Return the parts a release depends on: its generator, criteria and their joint test, its models, the number of
-        its rows.
+        """Return the scope with the parts that a release depends on: its generator, criteria, joint test, models and number of
+        rows.
         """
         generator = str(document.configuration["generator"]["family"])
         criteria = {criterion.kind for criterion in document.criteria}
@@ -72,7 +72,7 @@ class Scope:
         return self.enumerated is None or kind in self.enumerated
 
 
-# What an audit found, as one document that programs can read.
+# The results of an audit, as one document for programs.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class AuditResult:
 
     @property
     def violations(self) -> list[str]:
-        """List the contradictions of claims, in words."""
+        """Return the contradictions of claims, in words."""
         names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
@@ -94,7 +94,9 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """List known faults that were not found: the audit could not have found such a fault in the real mechanism either."""
+        """Return the known faults that were not found. The audit could not have found such a fault in the real mechanism,
+        either.
+        """
         return [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
 
     @property
@@ -102,7 +104,7 @@ class AuditResult:
         return not self.violations and not self.missed
 
     def document(self) -> dict[str, object]:
-        """Plain values for a JSON file."""
+        """Return the results as plain values for a JSON file."""
         return {
             "program": f"synthrelease {version('synthrelease')}",
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -170,10 +172,12 @@ def _loss(loss: LossFinding) -> dict[str, object]:
 Part = Literal["sensitivity", "selection", "losses"]
 PARTS: tuple[Part, ...] = ("sensitivity", "selection", "losses")
 RECORDS_OF_A_RELEASE = 4
-"""Records of the largest tables that are then enumerated: every bound that is claimed to be tight is attained, in minutes."""
+"""Number of records of the largest tables in the audit of a release: every bound that is claimed to be tight is attained,
+within minutes.
+"""
 
 LAW_SIZES = ((40, 2), (24, 3))
-"""(parts of a probability, outputs) of the finite rounds."""
+"""Sizes of the finite rounds: (number of parts into which probabilities are divided, number of outputs)."""
 
 
 def run_audit(
@@ -188,12 +192,12 @@ def run_audit(
 
     Parameters
     ----------
-    scope : which enumerations and generators.
-    most_records : records of the largest tables that are enumerated.
+    scope : the enumerations and generators to audit.
+    most_records : number of records of the largest enumerated tables.
 
     Raises
     ------
-    InputError : when nothing of the parts is in the scope.
+    InputError : if the scope contains nothing of the parts.
     """
     # enumerate: every tiny table, every neighbour
     sensitivities = _sensitivities(scope, most_records, jobs, progress) if "sensitivity" in parts else []
@@ -206,7 +210,7 @@ def run_audit(
     result = AuditResult(sensitivities=tuple(sensitivities), laws=tuple(laws), losses=tuple(audit_losses(losses, progress)))
     if result == AuditResult():
         raise InputError(
-            f"--only {scope.text}: expected a part of the name of a case or an enumeration, found none that has it."
+            f"--only {scope.text}: expected a part of the name of a case or an enumeration, found no name with this text."
         )
     return result
 

@@ -1,8 +1,8 @@
 """Try a criterion or a generator of another package on small tables, before it may run on a private file.
 
-A criterion's figures are computed for every table of up to two records in small worlds, some of which begin far from 0, and no
-replaced record may move one by more than the sensitivity that the class claims. A generator gets its noisy tables and has to
-return the rows that were asked for. Nothing here proves a claim: larger tables are not tried.
+The values of a criterion are computed for every table of up to two records in small worlds, some with numbers far from 0. No
+replaced record may change a value by more than the sensitivity that the class claims. A generator gets noisy tables and must
+return the requested rows. This proves no claim, because larger tables are not tried.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, World, behind_a_door
 
 COLUMNS = {"a": 1, "b": 2, "c": 3}
-"""Columns of the worlds, with the highest of their whole numbers, from 0; and moved by `CODINGS`."""
+"""Columns of the worlds, with their highest whole number; the lowest is 0, or another number by `CODINGS`."""
 RECORDS = (1, 2)
 _CANDIDATES = 24
-"""Synthetic tables that each table is compared with, evenly over all."""
+"""Approximate number of synthetic tables that each table is compared with, evenly spread over all."""
 _SIZES = (1, 2, 300)
-"""Rows of the tables that a generator is fitted to."""
+"""Numbers of rows of the tables to which a generator is fitted."""
 
 
 def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the name of each class of an installed package, and what is wrong with it; that of the package where it cannot be
-    loaded."""
+    """Yield the name of each class of an installed package with its problems, or the name of the package with the problem of
+    loading it.
+    """
     try:
         kinds = load_plugin(table)
     except Unexpected as error:
@@ -56,11 +57,11 @@ def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
     Parameters
     ----------
     kind : a subclass of `OutsideCriterion` or `OutsideGenerator`.
-    name : as the two files name it.
+    name : the name of the class in the two files.
 
     Returns
     -------
-    What is wrong, a sentence each, with the first tables that show it; empty where nothing was found.
+    The problems, one sentence each, with the first tables that show the problem; empty if none was found.
     """
     check = _criterion_problems if issubclass(kind, OutsideCriterion) else _generator_problems
     return tuple(check(kind, name))
@@ -81,8 +82,8 @@ def _criterion_problems(kind: type[OutsideCriterion], name: str) -> Iterator[str
 
 
 def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
-    """Yield each pair of tables whose figures are further apart than the claimed sensitivity, and each figure that
-    is not a number.
+    """Yield a sentence for neighbouring tables whose values differ by more than the claimed sensitivity, and for a value that
+    is no finite number.
     """
     setting = world.setting(criterion)
     for n in RECORDS:
@@ -93,16 +94,16 @@ def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
             query = criterion.query(n, world.candidate(synthetic), setting, Fitted())
             figures = np.array([query.figure(table) for table in counts])
             if len(missing := np.flatnonzero(~np.isfinite(figures))):
-                yield f"the figure of {world.in_words(tables[missing[0]])} beside {world.in_words(synthetic)} is no number"
+                yield f"the value of {world.in_words(tables[missing[0]])} beside {world.in_words(synthetic)} is not finite"
                 return
             moves = np.abs(figures[first] - figures[second])
             worst = int(moves.argmax()) if len(moves) else 0
             if len(moves) and moves[worst] > query.sensitivity * (1 + 1e-9):
                 yield (
-                    f"beside {world.in_words(synthetic)} the figure is {figures[first[worst]]:g} for "
+                    f"beside {world.in_words(synthetic)} the value is {figures[first[worst]]:g} for "
                     f"{world.in_words(tables[first[worst]])} and {figures[second[worst]]:g} for "
-                    f"{world.in_words(tables[second[worst]])}: one replaced record moves it by {moves[worst]:g}, and the class "
-                    f"claims at most {query.sensitivity:g}"
+                    f"{world.in_words(tables[second[worst]])}: one replaced record changes it by {moves[worst]:g}, but the "
+                    f"class claims at most {query.sensitivity:g}"
                 )
 
 
@@ -120,10 +121,10 @@ def _generator_problems(kind: type[OutsideGenerator], name: str) -> Iterator[str
                 once, again = (model.sample(n, SeededEntropy(n).generator()) for _ in range(2))
             except RejectedRound:
                 continue
-            except Exception as error:  # whatever another package does is said, and the next size is tried
+            except Exception as error:  # any error of another package is reported, and the next size is tried
                 yield f"{where}: {type(error).__name__}: {error}"
                 continue
             if not once.same_as(again):
-                yield f"{where}: two samples from the same random numbers differ: it draws from elsewhere"
+                yield f"{where}: two samples from the same random numbers differ, so the model uses others, too"
             if not math.isfinite(generator.seconds(layout, n)):
-                yield f"{where}: its time cannot be estimated"
+                yield f"{where}: the estimate of its running time is no finite number"

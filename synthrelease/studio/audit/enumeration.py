@@ -1,15 +1,16 @@
-"""Sensitivities by enumeration: every private table, every neighbour, every synthetic table of a tiny world.
+"""Check sensitivities by enumeration: every private table, every neighbour and every synthetic table of a tiny world.
 
 For every triple (R, R', S), R and R' tables of n records that differ in one, S a synthetic table:
 
 - the integers to which the code adds noise differ by at most the integer sensitivity for which the noise was drawn;
 - the exact figures, in whole numbers from a second implementation (`exact_figures`), differ by at most the proved bound.
 
-The same holds for every triple (F, F', S) of files of which rows are left out: all tables that the program may make of two
-neighbouring files are among those pairs (`left_out_rows`), and every pair of files that leads to a pair of tables with too
-large a change counts as a violation of its own.
+The same holds for every triple (F, F', S) of files with excluded rows: all tables that the program may make of two neighbouring
+files are among the pairs above (`tiny`). Every pair of files that leads to a pair of tables with too large a change counts as a
+separate violation.
 
-And for every pair (R, S) the code's figure is the exact one up to half a step of its grid, and its sensitivity the bound.
+For every pair (R, S), the value of the code equals the exact value up to half a step of its grid, and its sensitivity equals
+the bound.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ from synthrelease.studio.audit.tiny import FROM_0, ResizedPairs, Rows, World, fi
 from synthrelease.studio.audit.worlds import SWEEPS
 
 GRID_SHARE = 2.0**-13
-"""Half a step of a figure's grid, as a share of its sensitivity, at most (`privacy.noise.laplace_figure`)."""
+"""Largest half step of the grid of a value, as a share of its sensitivity (`privacy.noise.laplace_figure`)."""
 
 
 class Recording(SystemEntropy):
-    """Adds no noise, and records the values to which noise would be added: for made-up tables only."""
+    """An entropy source that adds no noise and records the values to which noise would be added, for made-up tables only."""
 
     def __init__(self) -> None:
         self.values: list[np.ndarray] = []
@@ -64,19 +65,20 @@ class Recording(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Enumeration:
-    """The outcome of an enumeration.
+    """The result of an enumeration.
 
     Attributes
     ----------
-    figures : pairs (R, S) whose figure was computed, by the code and exactly.
-    triples : unordered {R, R'} of neighbours, with S.
-    files : unordered {F, F'} of neighbouring files of which rows are left out or not used, with S.
-    coupled : pairs of tables that those lead to, with S.
-    violations : triples of either kind with a change above the sensitivity, in the code's integers or in exact fractions.
-    disagreements : pairs (R, S) where the code's figure is not the exact one, or its sensitivity not the bound; and pairs
-        (F, F') whose tables do not follow the resizing theorem.
-    largest : the largest change as a share of the bound, exact.
-    first : the first tables that show a violation or disagreement of a figure, in words; empty where none does.
+    figures : number of pairs (R, S) whose value was computed, by the code and exactly.
+    triples : number of unordered neighbours {R, R'}, with S.
+    files : number of unordered neighbouring files {F, F'} with excluded or unused rows, with S.
+    coupled : number of pairs of tables that these files lead to, with S.
+    violations : number of triples of either kind with a change above the sensitivity, in the integers of the code or in exact
+        fractions.
+    disagreements : number of pairs (R, S) where the value of the code is not the exact one, or its sensitivity not the bound,
+        and of pairs (F, F') whose tables do not follow the resizing theorem.
+    largest : the largest change as an exact share of the bound.
+    first : the first tables that show a violation or disagreement, in words; empty without one.
     """
 
     name: str
@@ -103,12 +105,14 @@ class Enumeration:
 
     @property
     def sound(self) -> bool:
-        """No violation, no disagreement, and the bound attained where that is claimed."""
+        """Return whether there is no violation and no disagreement, and the bound is attained if that is claimed."""
         return not self.violations and not self.disagreements and (self.largest == 1 or not self.tight)
 
 
 def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of all unordered pairs of tables (n_tables, n_cells) that differ in one replaced record."""
+    """Return the indices of all unordered pairs of tables that differ in one replaced record; the tables are (n_tables,
+    n_cells) counts.
+    """
     first, second = np.triu_indices(len(tables), k=1)
     apart = np.abs(tables[first] - tables[second]).sum(axis=1) == 2
     return first[apart], second[apart]
@@ -171,7 +175,9 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Return figures of private tables beside a synthetic one, and the sensitivity; in brackets the correct values."""
+    """Return a text with the values of private tables for a synthetic table, and the sensitivity; the correct values are in
+    brackets.
+    """
     figures = [
         f"{world.in_words(codes[place])} has the figure {recorded.values[place]:g} ({exact.values[place]:g})"
         for place in places
@@ -186,9 +192,8 @@ def _in_words(
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """The figures that the code would have released about every private table, against one synthetic table.
-
-    `steps` (n_tables,) are the integers that noise is added to, `allowed_steps` their integer sensitivity.
+    """The values that the code computes for every private table and one synthetic table. `steps`, (n_tables,), are the integers
+    to which noise is added, and `allowed_steps` is their integer sensitivity.
     """
 
     values: np.ndarray
@@ -198,7 +203,7 @@ class Recorded:
 
 
 class CodeFigures:
-    """A criterion's own `score`, or the joint test of several, with the noise left out and written down."""
+    """Scores private tables with a criterion or the joint test of several criteria, and records the values without noise."""
 
     def __init__(self, sweep: Sweep, world: World):
         self.world, self.sweep, self.criterion, self.entropy = world, sweep, sweep.criteria[-1], Recording()
@@ -212,8 +217,9 @@ class CodeFigures:
         self.fitted = Fitted(regressions=regressions)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
-        """Put a table behind the door, as rounds get it: what a criterion makes of the table is kept from one synthetic table
-        to the next."""
+        """Return a guarded table, as rounds use it. The intermediate results of a criterion for the table are kept for the next
+        synthetic table.
+        """
         return self.world.private(table, (), self.entropy).on(self.world.transformation)
 
     def figures(self, privates: Sequence[PrivateCounts], synthetic: Sequence[int]) -> Recorded:
@@ -221,7 +227,7 @@ class CodeFigures:
 
         Raises
         ------
-        ValueError : when the criterion does not release one figure of the same, public sensitivity for all of them.
+        ValueError : if the criterion does not release one value with the same public sensitivity for all tables.
         """
         self.entropy.values.clear()
         self.entropy.scales.clear()
@@ -244,7 +250,7 @@ class CodeFigures:
         )
 
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
-        """Score every private table: the epsilon of a score, and the sensitivities that the scores state."""
+        """Score every private table. Return the epsilon of a score, and the sensitivities of the scores."""
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
         query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
         if isinstance(query, Query) and not query.sensitivity > 0:
@@ -253,7 +259,7 @@ class CodeFigures:
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 
     def _test(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
-        """Test every private table: the epsilon of a test, and the sensitivity of a slack."""
+        """Test every private table with the joint test. Return the epsilon of a test, and the sensitivity of a slack."""
         test, (n,) = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10)), {private.n for private in privates}
         queries = [(criterion, criterion.query(n, candidate, self.setting, self.fitted)) for criterion in self.sweep.asked]
         for private in privates:
@@ -305,9 +311,9 @@ _RULE = RowsRule(way="counted", epsilon=Fraction(1))
 
 
 def enumerate_numbers(most_records: int) -> Enumeration:
-    """Files of `most_records` rows: the noisy integer is the number of kept rows, and moves by at most its sensitivity.
+    """Return the enumeration for files of `most_records` rows: the number of kept rows changes by at most its sensitivity.
 
-    A number of rows that noise does not cover counts as a violation where it differs between neighbours.
+    A number of rows without noise counts as a violation if it differs between neighbours.
     """
     world = World(_HIGHS)
     pairs = list(file_pairs(world.layout.n_cells, most_records))
@@ -333,9 +339,7 @@ def enumerate_numbers(most_records: int) -> Enumeration:
 
 
 def _counted(world: World, rows: Rows, n_file: int) -> tuple[int, Fraction]:
-    """Return the integer that gets noise, and the sensitivity that the noise is for; without noise the published number,
-    and 0.
-    """
+    """Return the integer that gets noise and the sensitivity of the noise; without noise, the published number and 0."""
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())
     charge = _RULE.charge

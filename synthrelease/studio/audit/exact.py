@@ -1,9 +1,9 @@
-"""Every criterion's figure from its definition, in whole numbers: a second, slow and obvious implementation.
+"""Compute the value of every criterion from its definition, in whole numbers: a second, slow and obvious implementation.
 
-A criterion compares rows. In a plain world a record is a row; in a world of roots with members a root makes the rows of its
-members, or of their pairs. So a table of records is first counted by its rows (`RowsOfRecords`), and each function takes all
+A criterion compares rows. In a plain world, a record is a row. In a world of roots with members, a root gives the rows of its
+members, or of their pairs. So a table of records is first counted by its rows (`RowsOfRecords`). Each function takes all
 private tables at once, as counts of every distinct row, and one synthetic table. It returns numerators and one denominator, so
-that comparisons of figures and of their differences are exact. Nothing here uses the code that releases use.
+that comparisons of values and of their differences are exact. Nothing here uses the code that releases use.
 """
 
 from __future__ import annotations
@@ -37,25 +37,24 @@ from synthrelease.criteria.shares import DifferenceInProportions, KolmogorovDist
 from synthrelease.studio.audit.tiny import Coding, World
 
 SMALLEST = Fraction(1, 2**20)
-"""Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
+"""Least sensitivity of a value that is constant for some candidates, as a share of the whole range."""
 UNIT = 2**20
-"""The whole number that the largest weight counts as."""
+"""The whole number that represents the largest weight."""
 _LOWEST = -(2**30)
-"""The slack of a candidate that no private table can make pass."""
+"""The slack of a candidate that passes with no private table."""
 _MISSING = -(10**6)
-"""Stands for no value of a column."""
+"""The code for a missing value of a column."""
 
 Row = Mapping[str, int | None]
-"""A row by its columns; None where it has no value."""
+"""The values of a row by column; None for a missing value."""
 
 
 @dataclass(frozen=True)
 class ExactFigures:
-    """Figures of all tables against one synthetic table: numerators (n_tables,) int64 over one denominator.
+    """The exact values of all tables for one synthetic table: numerators, (n_tables,) int64, over one denominator.
 
-    `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Figures and bound are in units of
-    `unit`, where that is not
-    a fraction (a standard deviation). `void`: no private table passes, whatever the figure.
+    `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Values and bound are multiples of
+    `unit`, which may be no fraction (a standard deviation). `void` means that no private table passes, whatever its value.
     """
 
     numerators: np.ndarray
@@ -74,12 +73,12 @@ class ExactFigures:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowsOfRecords:
-    """The distinct rows that records of a world make.
+    """The distinct rows that the records of a world give.
 
     Attributes
     ----------
-    columns : by name (n_rows,) the bin of every distinct row, or the difference of two; `_MISSING` where it has none.
-    made : (n_cells, n_rows) how many of each row a record in a cell makes.
+    columns : by name, (n_rows,) the bin of every distinct row, or the difference of two columns; `_MISSING` without a value.
+    made : (n_cells, n_rows) the number of each row that a record in a cell gives.
     """
 
     world: World
@@ -88,11 +87,11 @@ class RowsOfRecords:
 
     @property
     def most(self) -> int:
-        """The most rows that a record makes."""
+        """Return the largest number of rows that a record gives."""
         return int(self.made.sum(axis=1).max())
 
     def numbers(self, name: str) -> np.ndarray:
-        """Return (n_rows,) the numbers that stand for the bins of a column; any number where there is none."""
+        """Return (n_rows,) the representative values of a column; an arbitrary number for a missing value."""
         coding = self.world.coding(name)
         return coding.step * self.columns[name] + coding.number(0)
 
@@ -119,7 +118,7 @@ class RowsOfRecords:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowsOfRecords:
-    """Return the rows of records; with `of` those that their members make."""
+    """Return the rows of the records; with `of`, the rows of their members."""
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
         columns = {}
@@ -140,7 +139,7 @@ def rows_of(world: World, of: str | None) -> RowsOfRecords:
 
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
-    """Yield the rows that the members of a root make."""
+    """Yield the rows of the members of a root."""
     root, members = root_of(world, cell)
     if of == "members":
         yield from ({**root, **member} for member in members)
@@ -151,7 +150,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the columns of a root, and those of each of its members."""
+    """Return the columns of a root, and the columns of each of its members."""
     if world.linked is None:
         raise ValueError("expected a world of roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
@@ -180,9 +179,8 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
 
 
 def absolute(criterion: AbsoluteMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n.
-
-    Theory 3.1, absolute marginal error.
+    """Return max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n (theory 3.1, absolute
+    marginal error).
     """
     n = max(1, int(synthetic.sum()))
     worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
@@ -190,9 +188,8 @@ def absolute(criterion: AbsoluteMarginalError, rows: RowsOfRecords, tables: np.n
 
 
 def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max |sum w (R - S)| over the cells of tables, over sum w S, w the value of a column; bound max w / sum w S.
-
-    Theory 3.20, weighted marginal error. Void where no synthetic row has a weight.
+    """Return max |sum w (R - S)| over the cells of tables, divided by sum w S, with w the value of a column; bound max w / sum
+    w S (theory 3.20, weighted marginal error). Void if no synthetic row has a weight.
     """
     numbers = rows.numbers(criterion.weight)
     weights = (2 * UNIT * numbers + numbers.max()) // (2 * numbers.max())  # to the nearest multiple of w_max / 2^20
@@ -269,7 +266,7 @@ def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.n
 
 
 def _single_bins(rows: RowsOfRecords) -> list[np.ndarray]:
-    """Return (n_rows,) 1 for the rows of every bin of every column, that of missing values among them."""
+    """Yield, for every bin of every column, including the bin of missing values, (n_rows,) 1 for its rows."""
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 
 
@@ -335,7 +332,7 @@ def proportions(
 
 
 def kolmogorov(criterion: KolmogorovDistance, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max |a_gt - p_gt n_g| / m_g over groups and values t; bound 1 / min m_g (theory 3.14, Kolmogorov distance)."""
+    """Return max |a_gt - p_gt n_g| / m_g over groups and values t; bound 1 / min m_g (theory 3.14, Kolmogorov distance)."""
     values = rows.columns[criterion.column]
     return _shares(criterion, rows, tables, synthetic, [values <= t for t in np.unique(values)])
 
@@ -343,7 +340,9 @@ def kolmogorov(criterion: KolmogorovDistance, rows: RowsOfRecords, tables: np.nd
 def _shares(
     criterion: InGroups, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
 ) -> ExactFigures:
-    """Return max over groups and events (n_rows,) of rows; one record moves a group of m_g rows by at most 1 / m_g."""
+    """Return the maximum over groups and events, each (n_rows,) of rows. One record changes the value of a group of m_g rows by
+    at most 1 / m_g.
+    """
     groups = _groups(criterion, rows)
     sizes = [int(synthetic @ group) for group in groups]
     common = math.lcm(*(size**2 for size in sizes if size))
@@ -357,10 +356,8 @@ def _shares(
 
 
 def faithfulness(criterion: Faithfulness, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """1 - matching / n; bound 1/n (theory 3.6, faithfulness).
-
-    The largest matching is min over sets A of original cells of (rows outside A + synthetic rows similar to A), by
-    Koenig's theorem.
+    """Return 1 - matching / n; bound 1/n (theory 3.6, faithfulness). The largest matching is the minimum over sets A of
+    original cells of (rows outside A + synthetic rows similar to A), by Koenig's theorem.
     """
     n, values = int(synthetic.sum()), np.stack(list(rows.columns.values()), axis=1).tolist()
     names = list(rows.columns)
@@ -374,9 +371,9 @@ def faithfulness(criterion: Faithfulness, rows: RowsOfRecords, tables: np.ndarra
 
 
 def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b: Sequence[int]) -> bool:
-    """Equal, or one column of `within_one_bin` one bin apart; bins of single values hold no value strictly inside.
+    """Return whether two rows are similar: equal, or different by one bin in one column of `within_one_bin`.
 
-    Ignored columns may differ. A missing value is near no other.
+    Bins of single values have no value strictly inside. Ignored columns may differ. A missing value is similar only to itself.
     """
     apart = {name: abs(x - y) for name, x, y in zip(names, a, b, strict=True) if x != y and name not in criterion.ignored}
     near = all(name in criterion.within_one_bin and distance == 1 for name, distance in apart.items())
@@ -389,9 +386,9 @@ def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b:
 def prediction(
     criterion: RegressionPrediction, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
 ) -> ExactFigures:
-    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
+    """Return |MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
 
-    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n. Here n are the synthetic
+    The bound is 2 (U - L) / n, or with the two known lines (largest - smallest gap of a record) / n. Here n are the synthetic
     rows that have both columns; a record that lacks one has a gap of 0.
     """
     valued = rows.valued("a", "b")
@@ -410,14 +407,14 @@ def prediction(
 
 
 def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
+    """Return |sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
 
     Theory 3.4, one-step regression.
 
     Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
 
-    Where a is constant in S there is no slope: the figure is 0, and never passes. n are the synthetic rows that have both
-    columns; a record that lacks one adds 0.
+    If a is constant in S, there is no slope: the value is 0, and never passes. n are the synthetic rows that have both columns;
+    a record that lacks one adds 0.
     """
     valued, feature = rows.valued("a", "b"), rows.numbers("a")
     n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
@@ -434,11 +431,12 @@ def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarr
 
 
 def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
+    """Return |sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
 
     The fit then gives each value of a the share p of its rows that are positive, and the slope's step is the difference of
-    (y - p) / (p (1 - p) rows) between a = 1 and a = 0; times the deviation of a, in units of which the figure is. Bound: the
-    distance of the largest and the smallest v, 0 among them, over m. Void where a share is 0 or 1, or a value has no rows.
+    (y - p) / (p (1 - p) rows) between a = 1 and a = 0; times the standard deviation of a, which is the unit of the value. The
+    bound is the difference between the largest and the smallest v, or 0, divided by m. Void if a share is 0 or 1, or if a value
+    has no rows.
     """
     valued = rows.valued("a", "b")
     m, y = max(1, int(synthetic @ valued)), rows.in_bins("b", criterion.positive)
@@ -460,18 +458,18 @@ def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndar
 
 
 def _points(rows: RowsOfRecords, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Feature and target of every distinct row, and 1 where it has both."""
+    """Return feature and target of every distinct row, and 1 for rows with both."""
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 
 def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, int]:
-    """Return (n_tables,) the sum over the rows of a number of each, over a common denominator."""
+    """Return (n_tables,) the sum over the rows of one number for each row, over a common denominator."""
     common = math.lcm(*(number.denominator for number in numbers))
     return tables @ np.array([int(number * common) for number in numbers]), common
 
 
 def _least_squares(rows: RowsOfRecords, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
-    """Intercept and slope of the line through a synthetic table; slope 0 where the feature is constant."""
+    """Return intercept and slope of the least squares line of a synthetic table; slope 0 if the feature is constant."""
     n, feature, target = max(1, int(synthetic.sum())), rows.numbers("a"), rows.numbers("b")
     a, b = (Fraction(int(synthetic @ values), n) for values in (feature, target))
     variance = Fraction(int(synthetic @ feature**2), n) - a**2
@@ -507,7 +505,7 @@ def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, syn
 
 
 def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return a root and its members; a row without any is its own and only one."""
+    """Return a root and its members. A row without members counts as its own only member."""
     if world.linked is not None and criterion.column in world.linked.names:
         return root_of(world, cell)
     bins = np.unravel_index(cell, world.layout.sizes)
@@ -533,8 +531,8 @@ def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Codi
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the share of roots without a similar one of their own, members in any order; bound 1/n (theory 3.6,
-    faithfulness).
+    """Return the share of roots that get no similar synthetic root in a largest matching, with members in any order; bound 1/n
+    (theory 3.6, faithfulness).
     """
     n, ours = int(synthetic.sum()), _cells_of(synthetic)
     similar = {
@@ -549,8 +547,9 @@ def _cells_of(table: np.ndarray) -> list[int]:
 
 
 def _similar_members(criterion: Faithfulness, world: World, first: int, second: int) -> bool:
-    """Return whether two roots have as many members, whose values, put in order, are the same but for one that is one apart.
-    Of roots with one column of members."""
+    """Return whether two roots have the same number of members, and their sorted values are equal except for one that differs
+    by one. For roots with one column of members.
+    """
     (name,) = world.linked.names if world.linked else ("",)
     values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (first, second)]
     if len(values[0]) != len(values[1]):
@@ -560,7 +559,7 @@ def _similar_members(criterion: Faithfulness, world: World, first: int, second: 
 
 
 def _most_pairs(similar: list[list[bool]]) -> int:
-    """Return the largest number of pairs of a row and a column that are similar, each in one pair, by trying them all."""
+    """Return the size of the largest matching of similar rows and columns, by trying all matchings."""
     if not similar:
         return 0
     first, *rest = similar
@@ -577,10 +576,11 @@ def _most_pairs(similar: list[list[bool]]) -> int:
 def exact_figures(
     criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return the figures of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
+    """Return the exact values of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
 
-    A figure of members is kept in its range, since tables of as many roots have other numbers of rows. Its bound is the
-    sensitivity of the figure of rows times the most rows that a root makes (theory 3.22, rows of members).
+    A value about members is clipped to its range, because tables with the same number of roots have different numbers of rows.
+    Its bound is the sensitivity of the value for rows times the largest number of rows of a root (theory 3.22, rows of
+    members).
     """
     if isinstance(criterion, MeanOfRoots):
         return means_of_roots(criterion, world, tables, synthetic)
@@ -635,7 +635,7 @@ def least_slack(
 def slack(
     criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return how far every private table is from failing a criterion.
+    """Return the slack of every private table: its distance from failing a criterion.
 
     (threshold - figure) / bound; for the ratio of counts r and s, both plus 1, the records by which r is inside
     [s / threshold, threshold s], the least over all bins.

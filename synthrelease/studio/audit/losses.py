@@ -1,4 +1,4 @@
-"""Compute how much likelier an answer can be in one of two worlds than in the other: the loss of one draw, from its law."""
+"""Compute the privacy loss of all noisy answers of a generator for two neighbouring tables, from their exact distributions."""
 
 from __future__ import annotations
 
@@ -41,15 +41,17 @@ from synthrelease.studio.audit.tiny import World
 from synthrelease.studio.parallel import Progress
 
 _NODES = 200
-"""Of the quadrature: it is exact for polynomials of a degree below 400, so for permute-and-flip among as many candidates."""
+"""Number of nodes of the quadrature. It is exact for polynomials of a degree below 400, and so for permute-and-flip among that
+many candidates.
+"""
 _COARSE = 64
-"""Scale from which on rounding takes less than a part in 10,000 of a mean loss."""
+"""Scale of noise above which rounding reduces a mean loss by less than 1 part in 10,000."""
 
 
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
     """Return the mean loss of rounded Gaussian noise on integers that differ by `change`: the mean of ln(p / q) under p.
 
-    That of continuous noise, change^2 / (2 scale^2) for each, is a little more: rounding is post-processing.
+    The mean loss of continuous noise, change^2 / (2 scale^2) for each, is a little larger, because rounding is post-processing.
     """
     from scipy.special import ndtr
 
@@ -72,7 +74,7 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
 
     Parameters
     ----------
-    losses : how far each lies below the best, a loss of 1 by the factor exp(-rate) less likely.
+    losses : distance of each candidate below the best one; a distance of 1 makes it less likely by the factor exp(-rate).
     """
     exponents = np.array([float(-loss * rate) for loss in losses])
     if mechanism == "exponential":
@@ -105,17 +107,17 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
 # conversations averaged.
 
 Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
-"""(cells of the records, where it draws from) -> everything that it makes public, as arrays."""
+"""A function (cells of the records, entropy) -> everything that a mechanism publishes, as arrays."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskedDraw:
-    """A question of a mechanism to its source of entropy.
+    """A request of a mechanism to its source of entropy.
 
     Attributes
     ----------
-    law : its kind, how many values or candidates there are, and scale or rate: the same on both tables.
-    values : exact integers, or how far candidates lie below the best.
+    law : kind of the draw, number of values or candidates, and scale or rate; the same for both tables.
+    values : exact integers, or distances of candidates below the best one.
     """
 
     law: tuple[Any, ...]
@@ -126,11 +128,11 @@ class AskedDraw:
         return self.law[0] == "choice"
 
     def log_shares(self) -> np.ndarray:
-        """Compute, of a choice, the logarithms of the candidates' probabilities."""
+        """Return the logarithms of the probabilities of the candidates of a choice."""
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
-        """Return an answer as the mechanism gives it on this table."""
+        """Return an answer in the form in which the mechanism gives it for this table."""
         if self.is_choice:
             return SYSTEM.chosen(Losses(self.values.tolist(), self.law[2]), self.law[3])
         return getattr(SYSTEM, f"add_{self.law[0]}")(self.values, self.law[2])
@@ -141,18 +143,18 @@ class Unanswered(Exception):
 
 
 class ReplayedEntropy(SystemEntropy):
-    """A source of entropy that replays these answers; public draws come from a key.
+    """A source of entropy that replays given answers; public draws come from a key.
 
     Parameters
     ----------
-    answers : those to the first questions; what `answer` says to more of them is added.
-    answer : what to say to a question; None where it has no answer, and the mechanism stops.
-    expected : what was asked on the other table; the mechanism stops at a question of another law.
+    answers : answers to the first questions; the answers of `answer` to further questions are appended.
+    answer : a function that answers a question; None for no answer, which stops the mechanism.
+    expected : the questions for the other table; the mechanism stops at a question with another law.
 
     Attributes
     ----------
-    questions : all that were asked.
-    stopped : whether the last of them was not answered.
+    questions : all questions so far.
+    stopped : whether the last question had no answer.
     """
 
     def __init__(
@@ -189,7 +191,7 @@ class ReplayedEntropy(SystemEntropy):
         return self._public.generator()
 
     def asked(self, kind: str, values: np.ndarray, *law: Any) -> Any:
-        """Return the answer to a question. Raises Unanswered where there is none."""
+        """Return the answer to a question. Raises Unanswered if there is none."""
         index = len(self.questions)
         question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
         self.questions.append(question)
@@ -204,12 +206,12 @@ class ReplayedEntropy(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """The losses of a conversation.
+    """The losses of a conversation: of all questions of a mechanism and their answers.
 
     Attributes
     ----------
     noise, choices : losses of noisy values, and of private choices.
-    leak : what differs beside the answers; nothing of a right mechanism.
+    leak : differences between the two tables besides the answers; empty for a correct mechanism.
     """
 
     noise: float
@@ -222,8 +224,8 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
     Parameters
     ----------
-    pure : whether the loss of the worst answers is wanted, and not the mean loss of drawn ones.
-    key : of public draws, the same on both tables.
+    pure : whether to compute the loss of the worst answers; otherwise the mean loss of drawn answers.
+    key : key of the public draws, the same for both tables.
     """
     alone = (lambda question: None if question.is_choice else question.values) if pure else AskedDraw.drawn
     loss, answers = (_worst if pure else _mean), list[Any]()
@@ -244,7 +246,7 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
-    """Return the mechanism's result from the answers; None where it stopped at a question."""
+    """Return the result of the mechanism with these answers; None if it stopped at a question."""
     try:
         return mechanism(table, replayed)
     except Exception:
@@ -258,12 +260,14 @@ def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, m
         if (question and question.law) != (counterpart and counterpart.law):
             return f"asked are {question and question.law} on one table and {counterpart and counterpart.law} on the other"
     if not left_entropy.stopped and not np.array_equal(made_left, made_right):
-        return "what is made of the same answers differs"
+        return "the results from the same answers differ"
     return ""
 
 
 def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the logarithm of how much likelier an answer is on the left: a choice of the largest ratio, or noise of zero."""
+    """Return the log probability ratio, left over right, of the worst answer: the choice with the largest ratio, or noise of
+    zero.
+    """
     kind, law = question.law[0], question.law[2]
     if question.is_choice:
         return float((question.log_shares() - counterpart.log_shares()).max())
@@ -274,7 +278,7 @@ def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
 
 
 def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the mean loss of answers that are drawn as on the left."""
+    """Return the mean loss of answers that are drawn for the left table."""
     if question.is_choice:
         logs, other_logs = question.log_shares(), counterpart.log_shares()
         return float((np.exp(logs) * (logs - other_logs)).sum())
@@ -290,21 +294,21 @@ def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
 # seconds; one of equal shares stands for it, with which choices compare the exact tables.
 
 Run = Callable[..., Any]
-"""(counts, entropy=...) -> what the library fits."""
+"""A function (counts, entropy=...) -> the model that a library fits."""
 
 
 def installed() -> bool:
-    """Return whether the libraries, which are an extra, are installed."""
+    """Return whether the libraries of the extra "smartnoise" are installed."""
     return all(find_spec(package) for package in ("snsynth", "mbi"))
 
 
 def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]], Counts], rows: int) -> Mechanism:
-    """Return the answers that a library gets.
+    """Return a mechanism with all noisy answers that a library gets.
 
     Parameters
     ----------
-    module : of the library, whose names are replaced while it runs.
-    rows : of the model, which are public.
+    module : the module of the library, in which names are replaced while it runs.
+    rows : number of rows of the model, which is public.
     """
 
     def mechanism(table: tuple[int, ...], entropy: SystemEntropy) -> np.ndarray:
@@ -319,7 +323,9 @@ def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]
 
 
 class _Reports(SystemEntropy):
-    """Hands no noise to the library, and asks for it when the library reports the table that it is for."""
+    """A replacement for the noise of the library: it gives no noise at first, and asks for it when the library reports the
+    table.
+    """
 
     def __init__(self, entropy: SystemEntropy, measurement: Callable[..., Any]):
         self._entropy, self._measurement = entropy, measurement
@@ -334,7 +340,7 @@ class _Reports(SystemEntropy):
         return self._entropy.chosen(losses, mechanism)
 
     def reported(self, values: Any, clique: Any, deviation: float) -> Any:
-        """Return a table with noise; or one that the library has made of such a table, as it is."""
+        """Return a table with noise. A table that the library made from a noisy table is returned unchanged."""
         if self._scale is not None:
             exact, scale, self._scale = np.rint(np.asarray(values)).astype(np.int64), self._scale, None
             self.answers.append(self._entropy.add_gaussian(exact, scale))
@@ -343,7 +349,7 @@ class _Reports(SystemEntropy):
 
 
 class _EqualShares:
-    """A model as a library asks it, in which all cells of a table have the same count."""
+    """A model with the interface that a library expects, in which all cells of a table have the same count."""
 
     def __init__(self, domain: Any, measured: list[Any], rows: int):
         self.domain, self.cliques, self._rows = domain, [table.clique for table in measured], rows
@@ -360,30 +366,31 @@ class _EqualShares:
 # search, which proves nothing and need not: what they tell is computed (`answers`).
 
 EPSILON, RHO = Fraction(1), Fraction(1, 8)
-"""Budgets of pure generators, and of the others: mu = 1/2, where rounding to whole numbers takes next to nothing of a loss."""
+"""Budgets of pure generators and of the others: mu = 1/2, for which rounding to whole numbers hardly changes a loss."""
 
 REPLACING = "replacing a record"
 TRIED, AVERAGED = 4, 20
-"""Conversations of a pure generator, and of another."""
+"""Number of conversations of a pure generator, and of another generator."""
 
 MADE = 200_000
-"""Rows of a model, which two models that differ in a record do not have in common."""
+"""Number of rows of a model; models of two tables that differ in a record have different rows."""
 
 Table = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossCase:
-    """A generator, two neighbours, and the claim about them.
+    """A generator, two neighbouring tables, and the claimed loss.
 
     Attributes
     ----------
-    generator : its name in `GENERATORS`.
-    name : which neighbours or budget, where a generator has several cases.
-    claim : epsilon of a pure charge, and otherwise rho.
-    conversations : with a pure generator the one that tells most counts, since public draws differ; otherwise the mean.
-    because : why the largest loss shown is below 0.95 of the claim; empty where it is not.
-    faulty : the claim is known to be wrong, and the audit must find it.
+    generator : name of the generator in `GENERATORS`.
+    name : the neighbours or the budget, if a generator has several cases.
+    claim : epsilon of a pure charge, otherwise rho.
+    conversations : number of conversations with different public draws. For a pure generator, the one with the largest loss
+        counts; otherwise the mean.
+    because : why the largest loss found is below 0.95 of the claim; empty if it is not.
+    faulty : whether the claim is known to be wrong, so that the audit must find it.
     """
 
     generator: str
@@ -402,11 +409,11 @@ class LossCase:
 
 
 def loss_cases(factor: Fraction = Fraction(1)) -> Iterator[LossCase]:
-    """Yield all generators that are installed.
+    """Yield a case for each installed generator.
 
     Parameters
     ----------
-    more : times the epsilon or mu that is claimed is spent; more than once is a fault.
+    more : factor by which the spent epsilon or mu exceeds the claim; a factor above 1 is a fault.
     """
     yield from _tables(factor)
     yield from _counting_queries(factor)
@@ -425,7 +432,7 @@ def case_of_fit(
     name: str,
     charge: Charge | None = None,
 ) -> LossCase:
-    """Return the case of a whole fit, whose result is rows of its model."""
+    """Return the case of a whole fit, whose result is rows drawn from its model."""
     charge = charge or generator.charge(EPSILON if generator.guarantee == "pure" else RHO)
     claim = charge.epsilon if charge.pure else charge.curve().rho
     spent = (
@@ -456,15 +463,17 @@ def _rows(generator: Generator, highs: Mapping[str, int], charge: Charge, table:
 
 _THREE = {"a": 2, "b": 2, "c": 2}
 _FIRST, _MIDDLE = 0, 13
-"""Records that differ in every column."""
+"""Two records that differ in every column."""
 _ADAPTIVE = (
     *(100, 60, 280, 70, 110, 170, 70, 120, 130),
     *(100, 160, 130, 40, 320, 20, 160, 180, 100),
     *(80, 30, 110, 40, 60, 70, 10, 180, 100),
 )
-"""Rows of every cell, beside the one that is replaced."""
+"""Number of rows of every cell, in addition to the replaced row."""
 _STRUCTURE = (1, 0, 0, 0, 0, 14, 0, 0, 155, 0, 0, 0, 0, 0, 0, 1, 13, 13, 0, 0, 0, 1, 0, 66, 17, 0, 719)
-"""The first choice that can be made moves by 0.9 of its sensitivity in both candidates, up and down; so does the second."""
+"""In the first possible choice, the two candidates change by 0.9 of the sensitivity, one up and one down; also in the second
+choice.
+"""
 
 
 def _with(cells: Sequence[int], record: int) -> Table:
@@ -501,7 +510,7 @@ def _tables(factor: Fraction) -> Iterator[LossCase]:
 def adaptive_case(
     generator: Adaptive | AdaptivePure, factor: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
 ) -> LossCase:
-    """Return an adaptive fit of three columns of three bins, none of which is so rare that it is merged."""
+    """Return an adaptive fit of three columns of three bins, of which none is so rare that it is merged."""
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
     return case_of_fit(generator, _THREE, left, right, factor, name=name, charge=charge)
 
@@ -510,14 +519,15 @@ def adaptive_case(
 
 
 def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
-    """Yield columns of two bins, whose 16 cells are all queries.
+    """Yield cases of MWEM and PEP with columns of two bins, whose 16 cells are all queries.
 
-    MWEM: of 1,000 rows 9 in 10 have 1 in the first column, and all in the others; the record has 1 in the first on the left,
-    and in all others on the right. The model comes near in small steps, so all counts of ones stay above it: on the left the
-    error of the first query, which is seldom chosen, is larger by 1, and those of the others are smaller.
+    MWEM: of 1,000 rows, 9 in 10 have 1 in the first column, and all have 1 in the others. The record has 1 in the first column
+    on the left, and 1 in all others on the right. The model approaches the counts in small steps, so all counts of ones stay
+    above the model. So on the left, the error of the first query, which is seldom chosen, is larger by 1, and the other errors
+    are smaller.
 
-    PEP: two rows, and a record that rises in half of the columns and falls in the others. Errors are at most 2, far below the
-    noise, so each choice is among queries that are about as likely, half of which rise.
+    PEP: two rows, and a record whose value rises in half of the columns and falls in the others. Errors are at most 2, far
+    below the noise, so each choice is among queries with about equal probability, of which half rise.
     """
     columns, first, rest = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)
@@ -534,10 +544,10 @@ _SMALL: dict[str, Any] = {"steps": 4, "batch": 20, "critic_width": 1, "generator
 
 
 def _networks(factor: Fraction) -> Iterator[LossCase]:
-    """Yield the gradients of two records that point to opposite sides; votes on rows of two cells, all of which one record
-    turns.
+    """Yield cases of neural generators: two records with opposite gradients, and votes on rows of two cells that one record
+    reverses.
 
-    That record is the only one of its table, so which of the teachers has it, which nobody learns, makes no difference.
+    This record is the only one of its table, so it does not matter which teacher has it.
     """
     for network in (DPGAN(**_SMALL), DPCTGAN(**_SMALL)):
         whole = case_of_fit(network, _COLUMNS, (0,), (2**8 - 1,), factor, name="a critic that begins with steep weights")
@@ -547,11 +557,11 @@ def _networks(factor: Fraction) -> Iterator[LossCase]:
 
 
 class _SteepGame(Game):
-    """A game whose critic begins with other weights, which are public.
+    """An adversarial generator whose critic starts with other weights, which are public.
 
-    Its one hidden unit has 10 for each bin of one kind and -10 for the other. So both records have long gradients that point to
-    opposite sides, and clipped they are 2 clip apart. With the small weights that a game begins with and comes to, those of all
-    rows point to about the same side.
+    The one hidden unit has the weight 10 for each bin of one kind and -10 for the other. So the two records have long gradients
+    in opposite directions, and the distance of the clipped gradients is 2 clip. With the usual small weights, the gradients of
+    all rows have about the same direction.
     """
 
     def __init__(self, *arguments: Any, **options: Any):
@@ -571,16 +581,18 @@ _TREE = 0, 0, 4, 6, 6, 6, 11, 11, 13, 21, 21, 21, 21, 22, 23, 24, 24, 24, 26, 27
 _OTHER_TREE = 0, 2, 3, 4, 5, 7, 9, 9, 11, 11, 13, 13, 13, 14, 16, 17, 17, 19, 19, 21, 23, 25, 27, 29
 _ROUNDS = 0, 0, 3, 4, 4, 4, 5, 5, 6, 6, 6, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14, 14, 14, 15
 _OTHER_ROUNDS = 0, 0, 2, 3, 4, 5, 5, 5, 5, 7, 8, 10, 12, 12, 12, 13, 13, 13, 13, 13, 14, 14, 14, 15
-"""Cells of 24 records in columns of two bins: errors of tables that come near each other, some of which rise, some fall."""
+"""Cells of 24 records in columns of two bins, for which tables have similar errors, some of which rise and some fall."""
 
 _TWO_STEPS = (
-    "a release pays for two steps, removing and adding, 4 times the rho of one. A replaced record moves a table by 1 in two "
-    "cells and not by 2 in one, which is 2 times the rho of one: a release protects more than it states"
+    "a release is charged for two steps, removing and adding, with 4 times the rho of one step. But a replaced record changes "
+    "two cells by 1, and not one cell by 2, which costs 2 times the rho of one step. So a release protects more than it states"
 )
 
 
 def _libraries(factor: Fraction) -> Iterator[LossCase]:
-    """Yield the library's own statement, for adding a record, of a quarter of rho; and that of a release, for replacing one."""
+    """Yield cases of the libraries: their own claim of a quarter of rho for adding a record, and the claim of a release for
+    replacing one.
+    """
     of_library = MST().rho_of_library(MST().charge(RHO * factor**2))
     tree, rounds = World(dict.fromkeys("abcde", 1)), World(dict.fromkeys("abcd", 1))
     mst = seen_from_outside("snsynth.mst.mst", partial(run_mst, rho=of_library), tree.counts, len(_TREE))
@@ -599,7 +611,7 @@ def _libraries(factor: Fraction) -> Iterator[LossCase]:
 
 
 def faulty_losses() -> Iterator[LossCase]:
-    """Yield every case at twice its epsilon or mu, and faults of a mechanism."""
+    """Yield known faults: every case with twice its epsilon or mu, and mechanisms with a fault."""
     for case in loss_cases(Fraction(2)):
         yield replace(case, name=f"{case.name}, half of the noise", faulty=True, conversations=3)
     for fault in (_CountedOnce(), _FreeChoices(), _WithoutNoise()):
@@ -623,7 +635,9 @@ class _FreeChoices(AdaptivePure):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class FreeChoiceTables(Laplace):
             def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-                """The table after a choice gets the whole part of its round, a tenth of which was the choice's."""
+                """Return a faulty spend: the table after a choice gets the whole share of its round, although the choice used a
+                tenth of it.
+                """
                 self._take(part)
                 exact, whole = self._exact.get(columns), part / Fraction(9, 10) if len(columns) > 1 else part
                 return self._noisy(exact.ravel(), whole).reshape(exact.shape)
@@ -654,9 +668,9 @@ class LossFinding:
 
     Attributes
     ----------
-    noise, choices : losses: epsilon of the conversation that tells most, or the mean of rho.
+    noise, choices : the losses: the epsilon of the conversation with the largest loss, or the mean rho.
     error : standard error of a mean.
-    leak : what differs beside the answers.
+    leak : differences besides the answers.
     """
 
     case: LossCase
@@ -677,7 +691,7 @@ class LossFinding:
 
     @property
     def shown(self) -> float:
-        """Return the demonstrated loss: epsilon, or the mu of Gaussian noise with this mean loss."""
+        """Return the loss that was found: epsilon, or the mu of Gaussian noise with this mean loss."""
         return self._stated(self.noise + self.choices)
 
     @property
@@ -693,7 +707,7 @@ class LossFinding:
 
 
 def audit_losses(cases: Sequence[LossCase], progress: Progress = lambda phase, done, total: None) -> list[LossFinding]:
-    """Converse with every case, some times each."""
+    """Return the result of every case, each after its number of conversations."""
     findings = []
     for done, case in enumerate(cases):
         findings.append(_finding(case))

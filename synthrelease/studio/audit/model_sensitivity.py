@@ -1,4 +1,4 @@
-"""Sensitivities of what models measure, by enumeration: PrivBayes's score and tables, the functional mechanism's moments."""
+"""Check the sensitivities of measurements of generators and models by enumeration: scores, tables, sums and moments."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, Coding, World, resized_pairs
 
 PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4]), spreads=np.array([0.5]), uncertainty=0.3)
-"""A guess that is wrong enough to matter."""
+"""A wrong guess of the regression, for the functional mechanism."""
 
 
 _WHOLE = 24 * STEPS
-"""A multiple of every scale of noise, so that losses are whole numbers of it."""
+"""A number for which all losses are whole multiples of 1 over it, because every scale of noise divides it."""
 _MEASURED = (
     ("a:b", None, None),
     ("a + 2 b", None, None),
@@ -42,22 +42,22 @@ _MEASURED = (
     ("a", "2 b[-1..4] + a[0..1]", None),
     *(("a:b + 2 b", "a[0..3]:b[-2..1] + 2 b[0 0 1]", bins) for bins in ("b[0 1 0]", "b[1 0 0]", "b[0 1 0] + b[0 0 1]")),
 )
-"""Tables, sums, and the bins of b that are counted apart."""
+"""Cases of the generator of marginals: tables, sums, and the bins of b that are counted separately."""
 
 
 Values = Callable[[tuple[int, ...]], np.ndarray]
-"""The exact integers that a mechanism adds noise to, for a table by the codes of its records."""
+"""A function that returns the exact integers to which a mechanism adds noise, for a table given by the codes of its records."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredModel:
-    """Something that a generator measures, in a small world, for every number of rows.
+    """A measurement of a generator in a small world, for every number of rows.
 
     Attributes
     ----------
     highs : the highest value of each column.
-    sensitivity : the l1 sensitivity that it claims for so many rows.
-    tight : whether some pair of neighbours moves it by its whole sensitivity.
+    sensitivity : the claimed l1 sensitivity for a number of rows.
+    tight : whether some pair of neighbours is claimed to reach the whole sensitivity.
     """
 
     name: str
@@ -68,14 +68,14 @@ class MeasuredModel:
 
     @property
     def kind(self) -> str:
-        """Return the beginning of the name."""
+        """Return the kind of the measurement, which is the first part of its name."""
         return self.name.partition(":")[0]
 
     @classmethod
     def of(
         cls, name: str, world: World, values: Values, sensitivity: int | Callable[[int], int], *, tight: bool = True
     ) -> MeasuredModel:
-        """Return the model of a world, whose numbers of bins stand in its name."""
+        """Return a measurement in a small world, whose name has the numbers of bins."""
         sizes = world.layout.sizes
         return cls(
             name=f"{name}, {' x '.join(map(str, sizes))}",
@@ -87,11 +87,11 @@ class MeasuredModel:
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
-    """Score, joint tables and moments, over every pair of neighbours of worlds of at most eight cells.
+    """Return the enumerations of all measurements, over every pair of neighbours in worlds of at most eight cells.
 
     Parameters
     ----------
-    wanted : whether an enumeration of this kind and name is asked for; the others cost no time.
+    wanted : a function that returns whether an enumeration of this kind and name is requested.
     """
     for model in _models():
         if wanted(model.kind, model.name):
@@ -137,8 +137,10 @@ def _models() -> Iterator[MeasuredModel]:
 
 
 def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
-    """Compare every pair of neighbours. The code's own values are enumerated, so there is nothing to disagree with
-    but the resizing theorem."""
+    """Return the enumeration of a measurement over every pair of neighbours.
+
+    Only values of the code are enumerated, so disagreements can only concern the resizing theorem.
+    """
     world, parts = World(model.highs), []
     for n in range(1, most_records + 1):
         codes, sensitivity = world.all_tables(n), model.sensitivity(n)
@@ -172,7 +174,9 @@ def _score(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
-    """Return every network over the columns: each order of them, each choice of parents among the earlier ones."""
+    """Return every network over the columns: each order of the columns, with each choice of parents among the earlier
+    columns.
+    """
     networks = []
     for order in permutations(range(n_columns)):
         choices = [
@@ -192,8 +196,8 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
 
 
 def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.ndarray:
-    """Return all noisy tables and sums at epsilon 1, each over the scale of its noise: the l1 change is the loss of all
-    together.
+    """Return all noisy tables and sums at epsilon 1, each divided by the scale of its noise. The l1 change is then the total
+    loss.
     """
     charge, recorder = generator.charge(Fraction(1)), Recording()
     generator.measure(world.private(codes, [charge], recorder), charge)
@@ -205,14 +209,14 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
-    """Return a table of which the model expects what no table of a few records is."""
+    """Return counts of a model that are far from every table of a few records."""
     sizes = world.layout.subset(columns).sizes
     return CompetingTable(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
 
 
 def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
-    """Return a table of an adaptive generator: what gets Gaussian noise, whose squared l2 change is the l1 change of two
-    counts.
+    """Return the counts of a table of an adaptive generator, which get Gaussian noise. For two changed counts, the squared l2
+    change equals the l1 change.
     """
     recorder = Recording()
     Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
@@ -222,13 +226,13 @@ def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) ->
 
 
 def _scored(world: World, question: CompetingTable, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the score that a table competes with."""
+    """Return the score of a table in the choice of the next table."""
     return np.array([score_of(question, world.counts(codes).marginal(question.columns))])
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the counts of the columns that conditions are drawn from; a record moves two counts of each column, at a rho
-    of 1 / columns.
+    """Return the counts of the columns from which conditions are drawn. A record changes two counts of each column, at a rho of
+    1 / number of columns.
     """
     columns, recorder = len(world.layout.sizes), Recording()
     noisy_frequencies(world.counts(codes), Fraction(1), recorder)

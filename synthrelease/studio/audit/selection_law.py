@@ -1,11 +1,10 @@
-"""The output law of the selection loop in exact fractions, over all pairs of small finite rounds.
+"""Compute the distribution of the selection's output exactly, for all pairs of small finite rounds (theory 2.1, known
+threshold, pure).
 
-Theory 2.1, known threshold, pure.
-
-A round gives each of a few outputs, or is rejected, with probabilities that are multiples of 1/N; a pair of rounds is
-eps1-DP when all these probabilities, that of rejection too, differ by at most a factor e^eps1. For every such pair and
-every stop probability gamma the law of the loop follows in closed form, and the largest ratio of the two laws is compared with
-the claim:
+A round gives one of a few outputs, or is rejected, with probabilities that are multiples of 1/N. A pair of rounds is eps1-DP if
+all these probabilities, including the probability of rejection, differ by at most a factor e^eps1. For every such pair and
+every stop probability gamma, the distribution of the output follows in closed form. The largest ratio of the two distributions
+is compared with the claim:
 
 - any gamma: 2 eps1;
 - gamma above 0, and hidden numbers of rounds with finitely many values: the price of the law, which is what
@@ -45,13 +44,14 @@ HIDDEN = tuple(
         {1: "0.25", 2: "0.25", 3: "0.25", 4: "0.25"},
     )
 )
-"""Laws of a hidden number of rounds: the one of configs/births.toml, and others."""
+"""Distributions of a hidden number of rounds: the one of configs/births.toml, and others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoopLaw:
-    """The law of the loop's output within some number of rounds: the probability of each output, of "nothing" by the stop coin,
-    and of going on after the last of these rounds."""
+    """The distribution of the output of the selection within some number of rounds: the probability of each output, of
+    "nothing" by the stop coin, and of continuing after the last of these rounds.
+    """
 
     outputs: tuple[Fraction, ...]
     nothing: Fraction
@@ -59,11 +59,13 @@ class LoopLaw:
 
 
 def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: int | None) -> LoopLaw:
-    """Law of the loop with independent rounds that give each output with these probabilities and are rejected otherwise.
+    """Return the distribution of the output, for independent rounds that give each output with these probabilities and are
+    rejected otherwise.
 
     Parameters
     ----------
-    rounds : how many may be run; None for no limit, where at least one of acceptance and the stop coin must be possible.
+    rounds : largest number of rounds; None for no limit, for which acceptance or the stop coin must have a positive
+        probability.
     """
     acceptance = sum(accepted, Fraction(0))
     again = (1 - acceptance) * (1 - stop_probability)
@@ -79,7 +81,7 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
 
 
 def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
-    """Return the same for the first accepted one of a hidden number of rounds, or "nothing"."""
+    """Return the distribution of the output for the first accepted one of a hidden number of rounds, or "nothing"."""
     acceptance = sum(accepted, Fraction(0))
     nothing = law.nothing(1 - acceptance)
     visits = (1 - nothing) / acceptance if acceptance else Fraction(0)
@@ -88,7 +90,8 @@ def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
 
 @dataclass(frozen=True, kw_only=True)
 class FinitePairs:
-    """All pairs of rounds over multiples of 1/parts that are eps1-DP, grouped by their numbers of accepted parts.
+    """All eps1-DP pairs of rounds with probabilities that are multiples of 1/parts, grouped by their probabilities of
+    acceptance.
 
     `largest[A, B]` is the largest ratio of an output's probabilities among pairs that accept with A/parts and B/parts.
     """
@@ -125,10 +128,11 @@ class FinitePairs:
 
 @dataclass(frozen=True, kw_only=True)
 class LawCheck:
-    """One e^eps1 and way to repeat rounds: the largest ratio of two laws over all pairs, and what is claimed.
+    """The result for one e^eps1 and one way to repeat rounds: the largest ratio of two distributions over all pairs, and the
+    claim.
 
-    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above it. `rounds` is the law of a hidden number of
-    rounds, and then there is no stop probability.
+    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above it. `rounds` is the distribution of a hidden
+    number of rounds; then there is no stop probability.
     """
 
     ratio: Fraction
@@ -142,12 +146,12 @@ class LawCheck:
 
     @property
     def share(self) -> float:
-        """Largest realised epsilon as a share of the claimed one."""
+        """Return the largest epsilon that was reached, as a share of the claimed epsilon."""
         return math.log(self.largest) / math.log(self.allowed)
 
 
 def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
-    """Yield every claim over every pair of finite rounds of this size."""
+    """Yield the result of every claim, over all pairs of finite rounds of this size."""
     for ratio in RATIOS:
         pairs = FinitePairs.of(parts, outputs, ratio)
         for stop in STOPS:
@@ -159,14 +163,14 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
 
 
 def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
-    """e^price for rounds of e^eps1 = ratio, rounded down; eps1 itself is rounded up by less than 1e-30."""
+    """Return e^price for rounds with e^eps1 = ratio, rounded down; eps1 itself is rounded up by less than 1e-30."""
     with localcontext(Context(prec=50)):
         epsilon = Fraction((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()) + Fraction(1, 10**32)
     return exp_up(law.price(epsilon)) * (1 - Fraction(1, 10**39))
 
 
 def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, claim: str, allowed: Fraction) -> LawCheck:
-    """Check pairs of rounds; `rule` is a stop probability, or the distribution of a hidden number of rounds."""
+    """Return the result for pairs of rounds. `rule` is a stop probability, or the distribution of a hidden number of rounds."""
     parts = pairs.parts
     accepted = {a: [Fraction(a, parts)] for a in {key[0] for key in pairs.largest}}
     laws = {

@@ -1,4 +1,4 @@
-"""A criterion in a tiny world, in which every table and every neighbour can be looked at."""
+"""Define sweeps: a criterion in a tiny world in which every table and every neighbour can be enumerated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDE = {"a": 1, "b": 2}
 TALL = {"a": 2, "b": 1}
 FLAT = {"a": 5}
 SMALL = {"a": 1, "b": 1}
-"""Worlds: columns -> the highest of their whole numbers, the lowest is 0."""
+"""The columns of a world with their highest whole number; the lowest is 0."""
 HALVES = {"b": ["0", "1-2"]}
 """[groups] of `WIDE`."""
 
@@ -26,12 +26,12 @@ CODINGS = {
     "3 apart": Coding(lowest=4, step=3),
     "categories": Coding(lowest=18, step=5, categories=True),
 }
-"""The numbers of worlds whose lowest number is not 0."""
+"""Codings of worlds whose lowest number is not 0."""
 MOVED_RECORDS = 2
-"""Records of the tables there."""
+"""Number of records of the tables in these worlds."""
 
 Table = tuple[int, ...]
-"""A table by the codes of its records' cells."""
+"""A table, given by the codes of the cells of its records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +40,15 @@ class Sweep:
 
     Attributes
     ----------
-    highs, groups, missing : of the `World`.
-    criteria : the last one is enumerated, those before it are criteria that it refers to; with `joint` the least slack of all
-        `asked` is.
-    fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
+    highs, groups, missing : as for the `World`.
+    criteria : the last one is enumerated; the earlier ones are criteria that it refers to. With `joint`, the least slack of all
+        criteria is enumerated.
+    fitted : the private regression line, for a criterion that uses one; it is public when the criterion is scored.
     tight : whether the bound is claimed to be attained by some triple.
-    attained : how many records the tables of such a triple have.
-    linked : of the `World`.
-    most : how many records its tables have at most, where the world is larger than most.
-    coding : of the `World`; criteria and fitted line are those of this world.
+    attained : number of records of the tables of such a triple.
+    linked : as for the `World`.
+    most : largest number of records of the tables, if the world is larger than most.
+    coding : as for the `World`; the criteria and the line belong to this world.
     """
 
     name: str
@@ -69,10 +69,10 @@ class Sweep:
         return World(self.highs, self.groups, self.missing, self.linked, self.coding)
 
     def moved(self) -> Iterator[Sweep]:
-        """Return the same sweep in worlds with other numbers and fewer records, where the criterion can be computed there.
+        """Yield the same sweep in worlds with other numbers and fewer records, if the criterion can be computed there.
 
-        A figure that adds up numbers of which the lowest is 0 moves by no more than the highest less the lowest, and one whose
-        noise pays for that distance alone looks right. So no kind is seen in such a world only.
+        If the lowest number is 0, a sum of numbers changes by at most the highest minus the lowest, and noise for only this
+        difference looks right. So every kind is also enumerated in worlds with other numbers.
         """
         for words, coding in CODINGS.items():
             world = World(self.highs, self.groups, self.missing, self.linked, coding)
@@ -100,7 +100,7 @@ class Sweep:
 
     @property
     def asked(self) -> tuple[Criterion, ...]:
-        """Return the criteria whose query is part of the enumeration."""
+        """Return the criteria that are enumerated."""
         if not self.joint:
             return self.criteria[-1:]
         return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
@@ -108,12 +108,12 @@ class Sweep:
 
 @dataclass(frozen=True, kw_only=True)
 class Households:
-    """A world of roots with up to `most` members: their columns, as `highs` of a sweep have them.
+    """A world of roots with at most `most` members, described by its columns.
 
     Attributes
     ----------
-    members, roots : columns of whole numbers from 0 to the one that is given.
-    lacking : columns of members of which a member may lack a value.
+    members, roots : columns of members and of roots, with their highest whole number; the lowest is 0.
+    lacking : columns of members in which a value may be missing.
     """
 
     members: Mapping[str, int]
@@ -125,7 +125,7 @@ class Households:
     def sweep(
         self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True, attained: int = 1
     ) -> Sweep:
-        """Return a `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
+        """Return a `Sweep` of a criterion about members, or with `of = ""` about roots, over every replaced root."""
         slots = range(1, self.most + 1)
         in_slots = {slot_name(column, slot): high for slot in slots for column, high in self.members.items()}
         return Sweep(
@@ -153,9 +153,7 @@ def criterion(kind: str, **fields: object) -> Criterion:
 
 
 def recoded(judged: Criterion, world: World) -> Criterion:
-    """Return a criterion over codes, as it stands where bins have other numbers: the ends of its range, and the bins that
-    it names.
-    """
+    """Return a criterion over codes, translated to other numbers: the ends of its range, and the bins that it names."""
     column = str(getattr(judged, "column", getattr(judged, "target", "b")))
     coding, settings = world.coding(column), judged.model_dump(exclude_unset=True)
     for name in {"bins", "positive"} & settings.keys():
@@ -181,7 +179,7 @@ def sweep(
 
     Parameters
     ----------
-    before : criteria that it refers to.
+    before : criteria that the criterion refers to.
     more : other attributes of the sweep.
     """
     return Sweep(name=name, highs=highs, criteria=(*before, criterion(kind, **settings)), **more)

@@ -1,4 +1,4 @@
-"""Tiny made-up worlds and all their neighbours; and files of which rows are left out, by enumeration."""
+"""Define tiny made-up worlds, and enumerate all their tables and neighbours, and files with excluded rows."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ from synthrelease.spec.columns import Bins, build_column, group_binning
 
 @dataclass(frozen=True, kw_only=True)
 class Coding:
-    """The whole numbers that the codes 0, 1, ... of a column's bins stand for, `step` apart.
+    """The whole numbers of the bins with the codes 0, 1, ... of a column, `step` apart.
 
-    A world whose numbers begin at 0 cannot tell the highest number from the distance of the highest and the lowest.
+    In a world whose lowest number is 0, the highest number equals the difference between the highest and the lowest, so some
+    faults would not show.
 
     Attributes
     ----------
-    lowest : of the numbers in the first bin.
-    step : how many whole numbers share a bin; odd, so that the number that stands for a bin is whole.
-    categories : whether the bins are ordered categories that have these numbers.
+    lowest : the lowest number in the first bin.
+    step : number of whole numbers in a bin; odd, so that the representative value of a bin is a whole number.
+    categories : whether the bins are ordered categories with these numbers.
     """
 
     lowest: int = 0
@@ -61,7 +62,7 @@ class Coding:
         return [_interval(self._ends(code, code), "-" if self.lowest >= 0 else " to ") for code in codes_of(text)]
 
     def bins(self, texts: Sequence[str]) -> Bins:
-        """Return bins as a configuration writes bins that each hold the codes of a text."""
+        """Return bins in the notation of a configuration, each with the codes of a text."""
         if self.categories:
             return {" or ".join(self.labels(text)): self.labels(text) for text in texts}
         return [_interval(self._ends(codes_of(text)[0], codes_of(text)[-1]), " - ") for text in texts]
@@ -71,7 +72,7 @@ class Coding:
 
 
 def codes_of(text: str) -> range:
-    """Return the codes from 1 to 2 of "1-2", or 1 of "1"."""
+    """Return the first and last code of a text: 1 and 2 for "1-2", 1 and 1 for "1"."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 
@@ -86,8 +87,8 @@ FROM_0 = Coding()
 def integer_column(
     name: str, low: int, high: int, groups: Bins | None = None, *, missing: bool = False, step: int = 1
 ) -> Column:
-    """Return a column of whole numbers with a bin for each `step` of them, and one for missing values where there can be
-    such.
+    """Return a column of whole numbers with a bin for each `step` numbers, and a bin of missing values if values may be
+    missing.
     """
     alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}-{high} by {step}"]}
     policy: Literal["bin", "error"] = "bin" if missing else "error"
@@ -105,21 +106,21 @@ def _category_column(name: str, high: int, coding: Coding, groups: Bins | None, 
 
 
 def behind_a_door(counts: Counts, charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-    """Return made-up records behind the door that private tables have."""
+    """Return made-up records as guarded counts, like those of a private table."""
     return PrivateCounts(counts, Meter(charges), entropy)
 
 
 class World:
-    """Columns of whole numbers from 0 to a highest value, a bin for each, without rules; with any criteria.
+    """A tiny world: columns of whole numbers from 0 to a highest value, a bin for each, without rules.
 
-    Columns named `missing` have one more bin, the last, for records without a value. A cell's code counts all combinations of
-    values, the last column varying fastest.
+    Columns in `missing` have one more bin, the last, for missing values. The code of a cell numbers all combinations of values,
+    with the last column varying fastest.
 
     Parameters
     ----------
-    groups : of the bins of columns, by their codes: {"b": ["0", "1-2"]}.
-    linked : how columns are those of a root and its members; then records are those of such roots alone.
-    coding : the numbers that the bins stand for, in all columns but the number of members.
+    groups : groups of the bins of columns, by their codes: {"b": ["0", "1-2"]}.
+    linked : how columns belong to a root and its members; then only cells of such roots are used.
+    coding : the numbers of the bins, in all columns but the number of members.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class World:
         self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
 
     def coding(self, name: str) -> Coding:
-        """Return the coding of a column, also of one that members have; a difference of two columns is a number of steps."""
+        """Return the coding of a column, including columns of members; a difference of two columns is a number of steps."""
         if self.linked is not None and name == self.linked.size:
             return FROM_0
         return Coding(step=self._coding.step, lowest=-(self._coding.step // 2)) if " - " in name else self._coding
@@ -162,12 +163,12 @@ class World:
 
     @cached_property
     def cells(self) -> tuple[int, ...]:
-        """The cells that a record can be in."""
+        """Return the possible cells of a record."""
         every = range(self.layout.n_cells)
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Return whether just the slots that the number of members fills have values, in columns where every member has one."""
+        """Return whether exactly the slots that the number of members fills have values, in columns without missing values."""
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
         number = int(bins[linked.size]) + linked.least
@@ -190,7 +191,7 @@ class World:
         return Counts(self.layout, np.array(codes, dtype=np.int64))
 
     def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-        """Return a table of made-up records behind the door that private tables have."""
+        """Return a table of made-up records as guarded counts, like those of a private table."""
         return behind_a_door(self.counts(codes), charges, entropy)
 
     def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
@@ -245,9 +246,8 @@ Coupling = dict[tuple[Rows, Rows], Fraction]
 
 
 class Decided(SystemEntropy):
-    """One of the ways in which different indices can be drawn, all of which are equally likely; `ways` counts them.
-
-    Adds no noise, and keeps what it would have been added to.
+    """A source of entropy that draws indices in one of several equally likely ways; `ways` is their number. It adds no noise,
+    and records the values to which noise would be added.
     """
 
     def __init__(self, way: int) -> None:
@@ -266,7 +266,7 @@ class Decided(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class FilePair:
-    """Two files that share N - 1 rows. A last row that is left out is None."""
+    """Two files that share N - 1 rows. A last row that the rules exclude is None."""
 
     shared: Rows
     lasts: tuple[int, int | None]
@@ -285,9 +285,9 @@ def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
 
 
 def program_law(world: World, rows: Rows, size: int, n_file: int) -> Law:
-    """Return the law of the table that the program works with, from every way in which its draws can come out.
+    """Return the distribution of the table that the program uses, from all possible draws.
 
-    The table is what the generator of noisy marginals adds noise to when it measures all columns together.
+    The table is the one to which the generator of noisy marginals adds noise when it measures all columns together.
     """
     generator = Marginals(tables=":".join(world.layout.columns))
     charge = generator.charge(Fraction(1))
@@ -311,7 +311,7 @@ def _rows(counts: Counts) -> Rows:
 
 
 def public_sequence(layout: Layout, size: int) -> Rows:
-    """Return the filler rows, one after the other: what every prefix has more than the one before it."""
+    """Return the filler rows in order: each is the row that a longer prefix adds to the previous one."""
     prefixes = [Counter(_rows(filler(layout).first(length))) for length in range(size + 1)]
     return tuple(next(iter((longer - shorter).elements())) for shorter, longer in pairwise(prefixes))
 
@@ -361,11 +361,11 @@ class ResizedPairs:
 
     Attributes
     ----------
-    files : pairs of files; those in which every row is kept and used, which are pairs of tables, are not among them.
-    coupled : pairs of tables in the couplings.
-    contradictions : pairs of files where the program's tables have another law than the coupling, or a pair of tables in it is
-        further apart than one replaced row.
-    apart : (k, 2) pairs of different tables by their indices, the lower first; `of_file` (k,) the pair of files of each.
+    files : number of pairs of files, without those in which every row is used, which are pairs of tables.
+    coupled : number of pairs of tables in the couplings.
+    contradictions : number of pairs of files for which the tables of the program have another distribution than the coupling,
+        or for which a pair of tables in the coupling differs in more than one replaced row.
+    apart : (k, 2) indices of pairs of different tables, the lower first; `of_file`, (k,), has the pair of files of each.
     """
 
     files: int
@@ -376,12 +376,12 @@ class ResizedPairs:
 
     @classmethod
     def none(cls) -> ResizedPairs:
-        """Return no files: what is left out of one is enumerated over other cells, and the proof asks nothing of cells."""
+        """Return no files: excluded rows are enumerated over other cells, and the proof does not depend on the cells."""
         nothing = np.zeros((0, 2), dtype=np.int64)
         return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing[:, 0])
 
     def touched(self, first: np.ndarray, second: np.ndarray) -> int:
-        """Return how many pairs of files lead to one of these pairs of tables (k,), whatever their order."""
+        """Return the number of pairs of files that lead to one of these pairs of tables, (k,), in any order."""
         if not len(first):
             return 0
         pairs = {(min(pair), max(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)}

@@ -1,8 +1,8 @@
-"""The tiny worlds in which the figures of each acceptance criterion are enumerated, and what generators measure.
+"""List the tiny worlds in which the values of each acceptance criterion, and the measurements of generators, are enumerated.
 
-`SWEEPS` has worlds of at most six cells with all their neighbours. A kind whose figure is made from nothing private has none.
-`ENUMERATED` names the enumerations of what a generator, or the private fit of a criterion, measures (`model_sensitivity`);
-several families may share one.
+`SWEEPS` has worlds of at most six cells with all their neighbours. A kind of criterion that uses no private data has no world.
+`ENUMERATED` names the enumerations of the measurements of a generator, or of the private fit of a criterion
+(`model_sensitivity`); several families may share one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _IN_TOWNS = Households(members={"a": 1}, most=2, least=1, roots={"t": 1})
 _AGES = Households(members={"a": 2}, most=2, lacking=("a",))
 
 _LINES = {"opposite": (9.0, -9.0), "flat": (0.0, 0.0), "above the range": (5.0, 0.0), "rising": (0.5, 0.75)}
-"""Private lines as their noise may have made them: names -> intercept and slope."""
+"""Possible private regression lines: intercept and slope by name."""
 
 
 def _of_line(

@@ -1,1 +1,1 @@
-"""Rehearsals on public data: which configurations pass, how often and at what cost. Never reads private data."""
+"""Rehearse releases on public data: which configurations are accepted, how often and at what cost. Never reads private data."""

@@ -1,8 +1,10 @@
-"""Budget advice: how much is enough, by the three heuristics of the paper (4.4.4), from attempts on public data.
+"""Recommend budgets and numbers of rounds from attempts on public data, by the heuristics of Hod & Canetti (2024), 4.4.4.
 
-1. The lowest epsilon for a criterion whose noise is still small against the threshold.
-2. The lowest epsilon for the generator with which the shortlist is still accepted often enough.
-3. What the release then costs in all.
+The advice has three parts:
+
+1. The lowest epsilon of each criterion with which its noise is still small compared with the threshold.
+2. The lowest budget of the generator with which the shortlist is still accepted often enough.
+3. The total cost of a release with these budgets, with the best distribution of the number of rounds.
 """
 
 from __future__ import annotations
@@ -26,28 +28,31 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
-"""Generation budgets that are tried, as shares of the planned one."""
+"""Generation budgets to try, as shares of the planned budget."""
 
 MARGIN = 0.2
-"""False acceptance and rejection are stated for candidates this share of the threshold above and below it."""
+"""False acceptance and false rejection are computed for candidates whose value is this share of the threshold above or below
+it.
+"""
 
 
 UNLUCKY = 0.1
-"""A private fit is called unlucky when it accepts less than this share of what fits accept on average."""
+"""A private fit is called unlucky if its share of accepted attempts is below this multiple of the average over all fits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionAdvice:
-    """One criterion with its noise against its threshold.
+    """One criterion, and its noise compared with its threshold.
 
     Attributes
     ----------
-    epsilon, threshold, noise_sd : as planned; noise_sd with the median sensitivity seen, None without noise on the figure.
-    figure : median of the exact figures of the shortlist's candidates; None without.
-    fails : share of the shortlist's attempts (of all, when it is empty) that this criterion rejected.
-    false_rejection : probability that noise rejects a candidate whose figure is `MARGIN` of the threshold below it; by
-        symmetry also that noise accepts one that is as far above it.
-    smallest_epsilon : the least epsilon that keeps false rejection and acceptance at or under the wanted level.
+    epsilon, threshold : as planned.
+    noise_sd : standard deviation of the noise, with the median sensitivity of the attempts; None if the value has no noise.
+    figure : median of the exact values for the candidates of the shortlist; None without candidates.
+    fails : share of the attempts of the shortlist (or of all attempts, if it is empty) that this criterion rejected.
+    false_rejection : probability that noise rejects a candidate whose value is `MARGIN` of the threshold below the threshold.
+        By symmetry, also the probability that noise accepts a candidate that is as far above.
+    smallest_epsilon : the smallest epsilon that keeps false rejection and false acceptance at or below the wanted level.
     """
 
     name: str
@@ -79,11 +84,14 @@ class Outlook:
 
     Attributes
     ----------
-    nothing_high : the upper end of a 95% interval of `nothing`, by these attempts; 0 for a search that never gives up.
-    typical_rounds : median over the fits of the mean number of rounds: what half of all releases need at most, about.
-    fits : how many private fits it rests on; 1 where nothing is fitted once, or too little is known of each.
-    unlucky : of them, those that accept less than a tenth of what all fits accept on average. A few such fits make the mean
-        number of rounds large while nearly every release needs few.
+    acceptance : mean probability that a round is accepted.
+    expected_rounds : mean number of rounds that are run.
+    typical_rounds : median over the fits of the mean number of rounds. About half of all releases need no more.
+    nothing : mean probability that no table is accepted.
+    nothing_high : upper end of a 95% interval for `nothing`, from these attempts; 0 for a search without a limit.
+    fits : number of private fits behind these values; 1 if nothing is fitted once, or if too little is known of each fit.
+    unlucky : number of fits that accept less than a tenth of what all fits accept on average. A few such fits make the mean
+        number of rounds large although nearly every release needs few rounds.
     """
 
     acceptance: float
@@ -101,13 +109,13 @@ def criterion_advice(
     level: float,
     noises: Mapping[str, OneNoise] = MappingProxyType({}),
 ) -> tuple[CriterionAdvice, ...]:
-    """Advice for every criterion.
+    """Return the advice for every criterion.
 
     Parameters
     ----------
-    attempts : of the shortlist at the planned budget; of all configurations where there is none.
-    level : wanted bound on false acceptance and rejection, in (0, 1/2).
-    noises : by the names of the criteria whose figures share one noise after acceptance, that noise.
+    attempts : attempts of the shortlist at the planned budget, or of all configurations if the shortlist is empty.
+    level : wanted bound on the probability of false acceptance and false rejection, in (0, 1/2).
+    noises : the shared noise of criteria whose values share one noise after acceptance, by the name of the criterion.
     """
     return tuple(
         _one_criterion(criterion, index, attempts, level, noises.get(criterion.name))
@@ -141,7 +149,7 @@ def _one_criterion(
 
 
 def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
-    """Return per criterion the median sensitivity of its figure in these attempts; None where none was seen."""
+    """Return, for each criterion, the median sensitivity of its value in these attempts; None if no attempt has one."""
     seen = [
         [sensitivity for result in attempts if (sensitivity := result.sensitivities[index]) is not None]
         for index in range(n_criteria)
@@ -163,8 +171,12 @@ def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
 
 
 def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResult]], level: float) -> tuple[BudgetPoint, ...]:
-    """Return the total epsilon and acceptance probability of each generation budget, cheapest first; `attempts` has the
-    shortlist's attempts by generation budget.
+    """Return the total epsilon and the acceptance probability of each generation budget, the smallest budget first.
+
+    Parameters
+    ----------
+    attempts : the attempts of the shortlist, by generation budget.
+    level : confidence of the intervals.
     """
     return tuple(
         BudgetPoint(
@@ -178,7 +190,7 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the cheapest budget that is accepted with at least the target probability, by the lower end of its interval."""
+    """Return the cheapest budget whose interval for the acceptance probability is at or above the target; None without one."""
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
@@ -187,9 +199,9 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 
     Parameters
     ----------
-    law : of the hidden number of rounds; None for a search that never gives up.
-    least_per_fit : fits with fewer attempts say too little by themselves (one unlucky candidate would look like an unlucky
-        fit) and are left out; when no fit has as many, all attempts are taken together. sys.maxsize: rounds share no fit.
+    law : distribution of the hidden number of rounds; None for a search without a limit.
+    least_per_fit : fits with fewer attempts are left out, because one unlucky candidate would look like an unlucky fit. If no
+        fit has enough attempts, all attempts count together. With sys.maxsize, rounds share no fit.
     """
     shares = chances_by_fit(results, least_per_fit)
     if not len(shares):
@@ -209,10 +221,11 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 
 
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
-    """Return the upper end of an interval of the probability of nothing.
+    """Return the upper end of an interval for the probability that no table is accepted.
 
-    Attempts with different private fits are independent, and all are where rounds share none. Where they do, the probability of
-    nothing of a fit is a convex function of its acceptance: by its attempts it is overstated in the mean, never understated.
+    Attempts with different private fits are independent; all attempts are independent if rounds share no fit. If rounds share a
+    fit, the probability for this fit is a convex function of its acceptance probability. So its estimate from the attempts of
+    the fit is too large on average, never too small.
     """
     if not shared:
         low, _ = bounded_mean([result.chance for result in results])
@@ -221,8 +234,9 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """Return (n_fits,) mean chance that an attempt is accepted, per private fit with at least so many attempts; where no fit
-    has as many, of all attempts together. Empty without attempts."""
+    """Return (n_fits,) the mean probability that an attempt is accepted, for each private fit with at least `least_per_fit`
+    attempts. If no fit has enough, the one mean of all attempts. Empty without attempts.
+    """
     by_fit: dict[int, list[float]] = {}
     for result in results:
         by_fit.setdefault(result.number, []).append(result.chance)
@@ -231,83 +245,88 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
     return np.array([np.mean(chances) for chances in large_enough or together])
 
 
-# The law of the hidden number of rounds that ends least often with "nothing" at a price: a linear programme.
-#
-# A search draws a hidden number K of rounds from a public law and publishes the first accepted round, or "nothing" when none of
-# K is. With E = e^epsilon of a round, A the probability that a round is accepted and f(x) = sum_k Pr[K=k] x^k, it costs a price
-# P when, for every A in (0, 1/(1+E)] and the largest A' that a neighbouring table can have, A' = E A,
+# The distribution of the hidden number of rounds that least often ends with "nothing" at a price, by linear programming.
+# A search draws a hidden number K of rounds from a public distribution, and publishes the first accepted round, or "nothing" if
+# none of the K rounds is accepted. With E = e^epsilon of a round, A the probability that a round is accepted and f(x) = sum_k
+# Pr[K=k] x^k, it costs a price P when, for every A in (0, 1/(1+E)] and the largest A' that a neighbouring table can have, A' =
+# E A,
 #
 #     (1 - f(1-A)) / A <= e^(P - epsilon) (1 - f(1-A')) / A'     and     f(1-A) <= e^P f(1-A').
 #
 # Both are linear in Pr[K=k], and so is the probability of "nothing", also as a mean over private fits that all rounds of a
-# release share. Here the constraints are asked on a mesh of A, so what is found is an **offer**: its price is certified by
-# `privacy`, for every A, when it is put into a plan, and no other figure is shown to anybody.
+# release share. Here the constraints are only checked on a mesh of A. So the result is only an **offer**: `privacy` computes a
+# certified price, for every A, when the distribution is put into a plan, and only this price is shown.
 
 ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""
 
 _MESH = 80
-"""Values of A', evenly spaced in log(A' / (1-A')); twice as many move the prices of the offers by less than 0.01."""
+"""Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many change the prices of the offers by less than
+0.01.
+"""
 
 _REACH = 12.0
-"""The mesh begins at log(A' / (1-A')) = -12, where both ratios are about 1 for the laws that are offered."""
+"""The mesh begins at log(A' / (1-A')) = -12, where both ratios are about 1 for the offered distributions."""
 
 _EVERY, _MOST, _FURTHER = 30, MOST_ROUNDS, 50
-"""Numbers of rounds that a law may have: each up to the first, then so many further ones up to the largest, evenly in log K."""
+"""Possible numbers of rounds: every number up to `_EVERY`, then `_FURTHER` numbers up to `_MOST`, evenly spaced in log K."""
 
 _LEAST = 1e-6
-"""What is less likely is left out of a law."""
+"""Numbers of rounds with a smaller probability are left out of a distribution."""
 
 _SPARED = 0.005
-"""A number of rounds is left out where the programme without it ends with "nothing" only by this share more often."""
+"""A number of rounds is left out if without it the probability of "nothing" is larger only by this share."""
 
 _DIGITS = 3
-"""Significant digits of the smallest probability of a law."""
+"""Significant digits of the smallest probability of a distribution."""
 
 _FINE, _STEPS = 1_000, 9
-"""The price of the cheapest law is looked for within epsilon over the first, and raised in so many growing steps until the
-rounded law ends with "nothing" seldom enough."""
+"""The price of the cheapest distribution is searched to within epsilon / `_FINE`, and then raised in at most `_STEPS` growing
+steps until the rounded distribution ends with "nothing" seldom enough.
+"""
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
-    """Return (n,) the values of K that a law may have, rising, none above `largest`."""
+    """Return (n,) the possible values of K, increasing, none above `largest`."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
     values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
     return values[values <= largest]
 
 
 def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Mean over private fits of Pr["nothing"] = f(1 - a), a the probability that a round with this fit is accepted."""
+    """Return the mean over private fits of Pr["nothing"] = f(1 - a), with a the probability that a round with this fit is
+    accepted.
+    """
     return math.fsum(chances_of_nothing(law, chances)) / len(chances)
 
 
 def chances_of_nothing(law: StoppingLaw, chances: Sequence[float]) -> list[float]:
-    """Return per private fit, Pr["nothing"]."""
+    """Return Pr["nothing"] for each private fit."""
     return np.asarray(law.nothing(1 - np.asarray(chances, dtype=float))).tolist()
 
 
 def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Mean over private fits of the number of rounds that are run: (1 - f(1-a)) / a, E[K] where a = 0."""
+    """Return the mean over private fits of the number of rounds that are run: (1 - f(1-a)) / a, or E[K] for a = 0."""
     pairs = zip(chances, chances_of_nothing(law, chances), strict=True)
     return math.fsum((1 - nothing) / chance if chance > 0 else law.mean for chance, nothing in pairs) / len(chances)
 
 
 def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the distribution of rounds that most seldom ends without a table, among those that cost at most `price` on the
+    """Return the distribution of rounds that least often ends without a table, among those that cost at most `price` on the
     mesh; None without one.
 
     Parameters
     ----------
-    epsilon : of one round, above 0; rounds are pure.
-    price : epsilon of the whole search; K = 1 costs that of a round.
-    chances : per private fit, the probability that a round is accepted, in [0, 1]; one number where fits share nothing.
-    largest : the largest number of rounds that a law may have.
+    epsilon : epsilon of one round, above 0; rounds are pure.
+    price : epsilon of the whole search; K = 1 costs the epsilon of one round.
+    chances : for each private fit, the probability that a round is accepted, in [0, 1]; one number if rounds share no fit.
+    largest : the largest possible number of rounds.
 
     Returns
     -------
     Law
-        Few numbers of rounds with probabilities of few digits that sum to 1. Rounding can move price and "nothing" in
-        the last of these digits.
+        A distribution on few numbers of rounds, with probabilities of few digits that sum to 1. Rounding can change the price
+        and the probability of "nothing" in the last of these digits.
     """
     support, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds(largest))
     if not len(support):
@@ -341,15 +360,15 @@ def _solved(
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the cheapest law, on the mesh, that ends with "nothing" with at most this probability; None where none does for
-    the price of a search that hardly ever gives up, 2 epsilon.
+    """Return the cheapest distribution, on the mesh, that ends with "nothing" with at most this probability; None if none costs
+    at most 2 epsilon, the price of a search without a limit.
 
-    The logarithm of the smallest probability falls with the price, nearly in a line: false position, with halvings.
+    The logarithm of the smallest probability falls nearly linearly with the price, so the price is found by Brent's method.
 
     Parameters
     ----------
     epsilon, chances, largest : as for `best_law`.
-    nothing : wanted bound of the mean over private fits, in (0, 1).
+    nothing : bound of the mean probability of "nothing" over private fits, in (0, 1).
     """
     if mean_nothing(ONCE, chances) <= nothing:
         return ONCE
@@ -364,7 +383,9 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], large
 
 
 def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: np.ndarray) -> float | None:
-    """Return about the price at which the programme ends with "nothing" so seldom; None above 2 epsilon."""
+    """Return approximately the price at which the probability of "nothing" is `nothing`; None if the price is above 2
+    epsilon.
+    """
     from scipy.optimize import brentq
 
     def log_ratio(price: float) -> float:
@@ -388,7 +409,7 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """Return (2 mesh, n) coefficients of Pr[K = k] in the terms that must not exceed 0, each row scaled to 1."""
+    """Return (2 mesh, n) coefficients of Pr[K = k] in the constraints "at most 0", each row scaled to a largest value of 1."""
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
     accepted = odds / (1 + odds) / factor
@@ -407,19 +428,19 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
     return -np.expm1(exponents) / accepted[:, None], np.exp(exponents)
 
 
-# What a rehearsal advises about the number of rounds and the generation budget, as values.
+# The advice of a rehearsal on the number of rounds and the generation budget.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The cheapest law for a generation budget.
+    """The cheapest distribution of rounds for a generation budget.
 
     Attributes
     ----------
-    chances : per private fit (per attempt, where rounds share none), the probability that a round is accepted.
-    anew : whether the chances are of attempts that this budget was not chosen by.
-    law, total, nothing : the law, epsilon of the whole release with it, and the mean probability that nothing is released; all
-        None where no law ends so seldom with nothing.
+    chances : for each private fit (or each attempt, if rounds share no fit), the probability that a round is accepted.
+    anew : whether the chances come from new attempts, which did not choose this budget.
+    law, total, nothing : the distribution, epsilon of the whole release with it, and the mean probability that no table is
+        found; all None if no distribution finds a table often enough.
     """
 
     generation: Fraction
@@ -431,21 +452,21 @@ class Offer:
 
     @property
     def acceptance(self) -> float:
-        """The mean probability that a round is accepted."""
+        """Return the mean probability that a round is accepted."""
         return sum(self.chances) / len(self.chances)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """Expectations of the chosen law, from attempts that nothing was chosen by.
+    """The expected results of the chosen plan, from attempts that did not choose it.
 
     Attributes
     ----------
     acceptance, acceptance_low, acceptance_high : probability that a round is accepted, with its interval.
-    nothing, nothing_high : probability that nothing is released, and the upper end of its interval. Where rounds share no
-        private fit this is the probability at `acceptance_low`.
+    nothing, nothing_high : probability that no table is found, and the upper end of its interval. If rounds share no private
+        fit, this end is the probability at `acceptance_low`.
     rounds : mean number of rounds that are run.
-    attempts, fits : what it rests on; `fits` is None where rounds share none.
+    attempts, fits : the numbers of attempts and private fits behind these values; `fits` is None if rounds share no fit.
     """
 
     acceptance: float
@@ -464,11 +485,12 @@ class Proposal:
 
     Attributes
     ----------
-    wanted : bound of the probability of "nothing" that was asked for.
-    offers : one for every generation budget that was tried, the smallest first.
-    chosen : the cheapest of them; None where no law ends so seldom with nothing.
-    judgement : of the chosen one; None without, or when the time was used up before.
-    without_limit : total of the search without a limit on its rounds, at the chosen budget: 2 epsilon of a round.
+    wanted : the largest wanted probability that no table is found.
+    offers : the offer for every tried generation budget, the smallest budget first.
+    chosen : the cheapest offer; None if no offer finds a table often enough.
+    judgement : the expected results of the chosen offer; None without a choice, or if there was no time left.
+    without_limit : epsilon of a release with the chosen budget and no limit on its rounds, which cost twice the epsilon of one
+        round.
     """
 
     wanted: float
@@ -479,59 +501,65 @@ class Proposal:
 
     @property
     def confirmed(self) -> bool:
-        """Return whether fresh attempts, too, find no table as seldom as was wanted."""
+        """Return whether new attempts confirm that the plan finds a table as often as wanted."""
         return self.judgement is not None and self.judgement.nothing <= self.wanted
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
-    """Return the offer with the smallest total; of equal ones the first."""
+    """Return the offer with the smallest total, the first one of equal offers; None if no offer has a distribution."""
     return min((offer for offer in offers if offer.total is not None), key=lambda offer: offer.total or 0, default=None)
 
 
 # How many rounds, at which generation budget: the advice that minimises the total epsilon of a release over both.
 #
-# A cheaper round that passes less often may cost less in all. For every generation budget that was tried the cheapest law of
-# the hidden number of rounds (`laws.cheapest_law`) is found that ends with "nothing" with at most the wanted probability, and
-# its total is that of the plan with this budget and law, certified by `privacy`.
+# A cheaper round that is accepted less often may cost less in total. For every tried generation budget, `cheapest_law` finds
+# the cheapest distribution of the hidden number of rounds that ends with "nothing" with at most the wanted probability. The
+# total is the cost of the plan with this budget and distribution, certified by `privacy`.
 #
-# **The best of several estimates is flattered.** So the acceptance of the budget that looks cheapest is looked at anew, with
-# attempts that nothing was chosen by; if another budget then looks cheaper, that one is, too. The law is fitted to these. What
-# the report states about it comes from attempts that neither the budget nor the law was chosen by.
+# **The best of several estimates is too optimistic.** So the acceptance of the budget that looks cheapest is estimated again
+# with new attempts. If another budget then looks cheaper, it is tried again, too. The distribution is fitted to these attempts.
+# The report judges the plan by still other attempts, which chose neither the budget nor the distribution.
 
 CHOOSING, JUDGING = 1_000, 2_000
-"""Numbers from which attempts on are kept for choosing a law, and for judging it. A race has none so high."""
+"""First attempt numbers for choosing a distribution of rounds, and for judging the plan. The race uses no attempt numbers as
+high.
+"""
 
 LOOKING_AGAIN = "checking generation budget {} with new attempts"
 JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts"
-"""The phases, for the progress. They are at most as many attempts as the widest interval needs."""
+"""Names of the phases in the progress display. A phase has at most as many attempts as the widest interval needs."""
 
 PER_FIT = 4
-"""Attempts with the same private fit, of different configurations."""
+"""Number of attempts with the same private fit, made with different configurations."""
 
 _STEP = Fraction(1, 8)
-"""Budgets beside the cheapest one are tried in steps of this share of the planned one."""
+"""Step from the cheapest budget to the neighbouring budgets that are tried, as a share of the planned budget."""
 
 Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
-"""Runs attempts (configuration, number) with a generation budget, or finds them; the text names the phase."""
+"""A function that returns the results of attempts (configuration, number) with a generation budget, stored or new; the text
+names the phase.
+"""
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Return whether rounds of a release share chance: measurements, a private fit of a criterion, or how the rows were
-    divided."""
+    """Return whether the rounds of a release share a random result: measurements, a private fit of a criterion, or the division
+    of the rows.
+    """
     return (
         spec.shared_measurements or spec.options.partition is not None or any(criterion.once() for criterion in spec.criteria)
     )
 
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:
-    """Return the specification with another generation budget and a hidden number of rounds of this law."""
+    """Return the specification with another generation budget and this distribution of a hidden number of rounds."""
     return replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(rounds=law))
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Return epsilon of a round with this generation budget; None where rounds are not pure: there no law is offered.
+    """Return epsilon of a round with this generation budget; None if rounds are not pure, because then no distribution is
+    offered.
 
-    With pieces, that of the dearer one.
+    With [partition], the epsilon of the piece that costs more.
     """
     charges = spec.with_budget(generation=generation).plan.per_round
     if not all(charge.pure for charge in charges):
@@ -541,7 +569,7 @@ def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
 
 
 def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]:
-    """Generation budgets next to the cheapest one that were not tried yet."""
+    """Return the generation budgets next to the cheapest one that were not tried yet."""
     best = cheapest_offer(offers)
     if best is None:
         return []
@@ -552,13 +580,13 @@ def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """The wishes of a steward that the advice has to meet.
+    """The requirements of a steward for a plan.
 
     Attributes
     ----------
-    nothing : bound of the probability that nothing is released, in (0, 1).
-    target, width : as of the race's goal: no law is offered where fewer rounds are accepted, because searches would get long;
-        and the narrower, the more attempts choose and judge.
+    nothing : largest probability that no table is found, in (0, 1).
+    target : least share of accepted rounds; below it no distribution is offered, because searches would become long.
+    width : wanted width of intervals; a smaller width needs more attempts.
     """
 
     nothing: float
@@ -574,7 +602,7 @@ class Wish:
 
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wish: Wish, *, anew: bool = False) -> Offer:
-    """Return the cheapest law at a generation budget, with its certified total."""
+    """Return the cheapest distribution of rounds at a generation budget, with its certified total."""
     without_law = Offer(generation=generation, chances=tuple(chances), anew=anew)
     epsilon = one_round(spec, generation)
     if not epsilon or not chances or math.fsum(chances) < wish.target * len(chances):
@@ -584,7 +612,7 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wis
         return without_law
     try:
         total = with_law(spec, generation, law).plan.total.epsilon
-    except BudgetError:  # its rounding errors are not bounded
+    except BudgetError:  # the rounding errors of the price have no bound
         return without_law
     return replace(without_law, law=law, total=total, nothing=mean_nothing(law, chances))
 
@@ -592,8 +620,8 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wis
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], wish: Wish
 ) -> Offer:
-    """Return the offer of a generation budget by the attempts that chose shortlist and budget; at half a shortlist for each
-    fit.
+    """Return the offer of a generation budget, from the attempts that chose shortlist and budget. Fits with attempts of less
+    than half of the shortlist do not count by themselves.
     """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), wish)
 
@@ -601,12 +629,13 @@ def first_offer(
 def propose(
     spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], wish: Wish, tried: Tried
 ) -> Proposal | None:
-    """Return the advice, from the first offers by generation budget; further attempts of the shortlist are run through `tried`.
+    """Return the advice, based on the first offer of each generation budget. Runs further attempts of the shortlist through
+    `tried`.
 
     Returns
     -------
     Proposal | None
-        None where there is no shortlist, or rounds are not pure.
+        None if there is no shortlist, or if rounds are not pure.
     """
     if not shortlist or not one_round(spec, spec.generation_budget):
         return None
@@ -615,7 +644,7 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Run as many attempts as a narrow interval needs; return none where the time was used up before."""
+        """Return the results of as many attempts as a narrow interval needs; an empty list if the time was used up before."""
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
             enough = min(len(pairs), _whole_passes(figures, shortlist, shared))
@@ -651,7 +680,9 @@ def propose(
 
 
 def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[tuple[int, int]]:
-    """Return (configuration, number) of at least so many attempts: different configurations with each private fit, in turn."""
+    """Return (configuration, number) of at least `attempts` attempts: for each private fit, different configurations in
+    turn.
+    """
     together = min(PER_FIT, len(shortlist))
     return [
         (shortlist[(fit * together + member) % len(shortlist)], first + fit)
@@ -661,29 +692,30 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
 
 
 def _together(shortlist: Sequence[int], shared: bool) -> int:
-    """Return attempts that make up one figure: those with the same private fit, or one where rounds share none."""
+    """Return the number of attempts with the same private fit, or 1 if rounds share no fit."""
     return min(PER_FIT, len(shortlist)) if shared else 1
 
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
-    """Return at least as many attempts as so many figures need, the same number of each configuration: a release draws them
-    alike."""
+    """Return the number of attempts for at least this many independent figures, with the same number for each configuration,
+    because a release draws configurations uniformly.
+    """
     together = _together(shortlist, shared)
     whole = math.lcm(together, len(shortlist))
     return -(-figures * together // whole) * whole
 
 
 def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
-    """Chances that are independent of each other: of fits, or of attempts where rounds share none."""
+    """Return independent acceptance probabilities: one for each fit, or one for each attempt if rounds share no fit."""
     return _chances(results, shared=True) if shared else tuple(result.chance for result in results)
 
 
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
-    """Compute the expected result of a distribution of rounds that was not chosen from these attempts.
+    """Return the expected results of a distribution of rounds, from attempts that did not choose it.
 
-    Fits are independent of each other, and where rounds share none attempts are: intervals hold whenever the looks ended
-    (`intervals.Looks`). The probability of "nothing" of a fit is a convex function of its acceptance: from a few attempts
-    with it, it is overstated in the mean, never understated.
+    Fits are independent of each other, and so are attempts if rounds share no fit. The intervals hold after each look
+    (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of its acceptance probability, so its
+    estimate from a few attempts with the fit is too large on average, never too small.
     """
     units = _units(results, shared)
     low, high = looks.mean(units)
@@ -702,5 +734,7 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Return per private fit the mean chance of its attempts; of all attempts together, where rounds share no fit."""
+    """Return the mean acceptance probability of the attempts of each private fit, or the one mean of all attempts if rounds
+    share no fit.
+    """
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())

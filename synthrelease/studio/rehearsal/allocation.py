@@ -1,14 +1,14 @@
-"""The search for an allocation: steps along paired differences, and an honest estimate of what was chosen.
+"""Divide the epsilon of a release among measured tables, sums and the joint test, by tries on public data (`allocate`).
 
-**Climbing.** A stage asks what the noise of every part takes from every criterion, by tries in which all parts change at once
-(`slopes`), and takes the step with which criteria are least likely to fail, the total staying what it is. The whole step, half
-of it are compared with the present allocation:
-all meet the same noise on the same populations (`trying.run_tries`), so that their differences are those of the allocations.
-What is compared is the probability to pass with the test's noise widened: the success itself says nothing where nearly all
-tries, or none, pass.
+**Search.** In each stage, tries that change all parts at once (`slopes`) show how much the noise of every part worsens every
+criterion. The stage takes the step with which criteria are least likely to fail, at the same total. The whole step and half of
+it are compared with the present allocation. All use the same noise on the same populations (`run_tries`), so that only the
+allocations differ. The comparison uses the probability to pass with the noise of the joint test widened, because the success
+itself shows no differences if nearly all tries pass or nearly none.
 
-**The winner's curse.** The best of several estimates is flattered. So the allocations on the way, the first one included, meet
-again on fresh noise, and the chosen one is judged on noise and on populations that nothing was chosen by, beside the first one.
+**Selection bias.** The best of several estimates is too optimistic. So all allocations of the search, with the first one, are
+compared again on new noise. The chosen allocation is then judged, beside the first one, on noise and populations that did not
+choose it.
 """
 
 from __future__ import annotations
@@ -53,30 +53,32 @@ FIELDS: tuple[Field, ...] = ("tables", "only_measured", "sums")
 _TERM = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)(?:\s+|(?=\{)))?(?P<rest>\S.*?)\s*", re.DOTALL)
 _NEXT_TO_NOTHING = Fraction(1, 10**9)
 _DIGITS = 3
-"""Significant digits of a weight and of the test's epsilon."""
+"""Significant digits of a weight and of the epsilon of the joint test."""
 
 _FINEST = 10**6
-"""The generation budget is a multiple of one over this, and a rho one over a thousand times it."""
+"""The generation budget is rounded to a multiple of 1 over this number, and a rho to a multiple of 1 over a thousand times
+it.
+"""
 
 
 MOST_PARTS = 32
-"""Of more parts weights stay in the ratios that they have: two sets of 32 pairs of tries said different things of 70 parts."""
+"""With more parts, weights keep their ratios: for 70 parts, two sets of 32 pairs of tries gave contradictory results."""
 _ANY_RHO = Fraction(1, 100)
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
-"""Steps of a search for a rho, and where it ends: to state a plan with a curve takes a tenth of a second."""
+"""Number of steps of a search for a rho, and its precision: computing a plan with a curve takes a tenth of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """One term of a setting.
+    """One part of the budget: a table, a group of tables, or the sums with one shared noise, as a term of a setting.
 
     Attributes
     ----------
-    place : in its setting.
-    texts : what is written after its weight: the sums that share one noise, or one table or sum.
-    number : how many tables it is.
-    kept : whether it keeps its budget: it holds the design weight or the random groups of clusters, of which readers ask and
-        no criterion does.
+    place : index in its setting.
+    texts : the texts after the weight: the sums that share one noise, or one table or sum.
+    number : the number of tables.
+    kept : whether the part keeps its budget, because it contains the design weight or the random groups of clusters, which
+        readers use and no criterion judges.
     """
 
     field: Field
@@ -92,13 +94,13 @@ class MeasuredPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Allocation:
-    """One way to share out a total.
+    """One way to divide a total.
 
     Attributes
     ----------
     parts : the terms with a weight above 0.
-    weights : per part, above 0; only their ratios count.
-    test : epsilon of a joint test. The generation budget is what is left of the total.
+    weights : the weight of each part, above 0; only the ratios of weights matter.
+    test : epsilon of one joint test. The generation budget is the rest of the total.
     """
 
     parts: tuple[MeasuredPart, ...]
@@ -107,7 +109,7 @@ class Allocation:
 
     @property
     def whole(self) -> Fraction:
-        """The weights of all tables and noises of sums."""
+        """Return the sum of the weights of all tables and of all noises of sums."""
         return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
@@ -128,13 +130,13 @@ class Allocation:
 
 @dataclass(frozen=True, kw_only=True)
 class Divisible:
-    """A specification whose budget can be allocated anew, under a total.
+    """A specification whose budget can be divided in another way, under a total.
 
     Attributes
     ----------
     start : the allocation of the specification: its weights and its test.
-    unmeasured : terms of weight 0.
-    left : what is left for the generation, by what the test costs: plans with a curve take long to state.
+    unmeasured : the terms of weight 0.
+    left : a cache of the rest for the generation, by the epsilon of the test, because plans with a curve take long to compute.
     """
 
     spec: ReleaseSpec
@@ -145,11 +147,11 @@ class Divisible:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
-        """Divide a specification, with its total or another one.
+        """Return the divisible budget of a specification, with its own total or another one.
 
         Raises
         ------
-        InputError : where there is nothing to allocate, or it is not known how.
+        InputError : if there is nothing to allocate, or if the specification has parts that cannot be allocated.
         """
         generators = spec.space.generators
         families = (Marginals, GaussianMarginals)  # and not a family that divides its budget in another way
@@ -167,7 +169,9 @@ class Divisible:
             )
         beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
         if not all(charge.pure for charge in beside_generation if charge.name != GENERATION):
-            raise InputError(f"{spec.path}: expected pure charges beside the generation, whose epsilons add up, found others.")
+            raise InputError(
+                f"{spec.path}: expected pure charges for all but the generation, whose epsilons add up, found others."
+            )
         terms = list(_terms(spec, generators[0]))
         start = Allocation(
             parts=tuple(part for part, weight in terms if weight),
@@ -179,21 +183,21 @@ class Divisible:
 
     @property
     def gaussian(self) -> bool:
-        """Return whether the generation's budget is a rho: squares of noise deviations go with its inverse."""
+        """Return whether the generation budget is a rho. The variance of the noise is then proportional to 1 / rho."""
         return self.spec.space.generators[0].gaussian
 
     @property
     def power(self) -> int:
-        """Return with which power of a part's budget the square of its noise falls."""
+        """Return the power of a part's budget with which the variance of its noise falls."""
         return 1 if self.gaussian else 2
 
     @property
     def unit(self) -> str:
-        """The unit of the generation's budget."""
+        """Return the unit of the generation budget, "epsilon" or "rho"."""
         return "rho" if self.gaussian else "epsilon"
 
     def generation(self, allocation: Allocation) -> Fraction:
-        """Compute the part of the total left for the generation; 0 or less where the rest uses it up."""
+        """Return the part of the total that is left for the generation; 0 or less if nothing is left."""
         if allocation.test not in self.left:
             self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
         return self.left[allocation.test]
@@ -203,8 +207,9 @@ class Divisible:
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
-        """Search a rho within what is left if the epsilons of all else are added; more where the plan states less than that
-        sum."""
+        """Return the largest rho with which the plan costs at most the total. The plan may cost less than the sum of its
+        epsilons.
+        """
         tested = self._tested(allocation)
         pure = [charge for charge in (*tested.plan.once, *tested.plan.per_round, *tested.plan.after) if charge.pure]
         rest = sum((charge.epsilon for charge in pure), Fraction(0))
@@ -233,7 +238,7 @@ class Divisible:
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
 
     def margin(self, allocation: Allocation) -> float:
-        """Slack that a candidate needs to pass the joint test."""
+        """Return the slack that a candidate needs to pass the joint test."""
         test = self._tested(allocation).joint_test
         return 0.0 if test is None else test.margin
 
@@ -242,7 +247,7 @@ class Divisible:
         return self.spec if test is None else replace(self.spec, joint_test=replace(test, epsilon=allocation.test))
 
     def possible(self, allocation: Allocation) -> bool:
-        """Return whether the test leaves something for the generation."""
+        """Return whether the joint test leaves a part of the total for the generation."""
         return self.generation(allocation) > 0
 
     def spec_with(self, allocation: Allocation) -> ReleaseSpec:
@@ -265,7 +270,7 @@ class Divisible:
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
     def written(self, allocation: Allocation, name: Field) -> str:
-        """Return one of the settings with its weights, about thousandths of the budget; empty where it is not set."""
+        """Return the text of one setting with its weights, as thousandths of the budget; empty if the setting is not used."""
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
         thousandths = self.generation(allocation) * 1000 / allocation.whole
         terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
@@ -275,12 +280,12 @@ class Divisible:
 
 
 def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
-    """Return the specification with Gaussian noise on the same tables, at a delta. Its generation budget is a rho then, and
-    any.
+    """Return the specification with Gaussian noise on the same tables, at a delta. Its generation budget then is an arbitrary
+    rho, which the caller replaces.
 
     Raises
     ------
-    InputError : where a generator measures something that Gaussian noise is not made for.
+    InputError : if a generator measures anything but tables, for which there is no Gaussian version.
     """
     generators = spec.space.generators
     if not all(
@@ -293,7 +298,7 @@ def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
-    """Yield every term, with its weight."""
+    """Yield every term of the settings with its weight."""
     layout, design = spec.space.common.layout, spec.options.design
     asked = set[str]() if design is None else set(filter(None, (design.weight, design.groups)))
     for name in FIELDS:
@@ -312,12 +317,12 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return the measurements of a generator: the kind of its noise, and the settings."""
+    """Return what a generator measures: the kind of its noise, and its settings of tables and sums."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
 def few_digits(value: Fraction) -> Fraction:
-    """Rounded to a few significant digits; above 0."""
+    """Return a number rounded to a few significant digits, above 0."""
     return Fraction(f"{float(value):.{_DIGITS - 1}e}")
 
 
@@ -334,14 +339,14 @@ _PRIOR_SHARE = 5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Populations:
-    """Tables that play the private one, with the public tables that generators start from.
+    """Public tables in the role of the private table, with the public tables that generators start from.
 
     Attributes
     ----------
-    public : the public file's rows.
-    priors : public tables that generators start from, by their name. One that *is* the public file is replaced by a random
-        fifth of it, and no population has a row of that fifth: otherwise the model would start from the truth.
-    rows : the most rows that a population has; more are thinned at random. None for no bound.
+    public : the rows of the public file.
+    priors : public tables that generators start from, by their name. A table that *is* the public file is replaced by a random
+        fifth of it, and no population has a row of this fifth, because otherwise the model would start from the truth.
+    rows : largest number of rows of a population; further rows are removed at random. None for no bound.
     """
 
     public: Counts
@@ -355,7 +360,7 @@ class Populations:
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
-        """Return one population and its public tables; 0 is the public file itself, but for the bound of its rows."""
+        """Return one population and its public tables. Population 0 is the public file itself, with at most `rows` rows."""
         table, priors = self.public, dict(self.priors)
         if self.divided:
             part = table.total // _PRIOR_SHARE
@@ -392,22 +397,22 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
 # of exp(-z) over their deviations z from failing.
 
 FACTOR = 1.5
-"""Budgets of a pair of tries are times or over this."""
+"""The two tries of a pair multiply or divide each budget by this factor."""
 _LEAST_PAIRS = 8
 _RIDGE = 16
-"""How many pairs "no part has any effect" is worth."""
+"""Weight of the prior assumption that no part has any effect, in numbers of pairs."""
 _TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)
-"""Factors of the test's epsilon that are tried."""
+"""Factors of the epsilon of the joint test that are tried."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OppositeTries:
-    """Two tries with the same luck at opposite changes of all budgets.
+    """Two tries with the same random numbers and opposite changes of all budgets.
 
     Attributes
     ----------
-    deviations : (2, I) of the noise of every part, in any unit that is common to all pairs.
-    slacks : (2, J) of every aspect (`trying.aspects_of`).
+    deviations : (2, I) standard deviations of the noise of every part, in a unit common to all pairs.
+    slacks : (2, J) slacks of every aspect (`aspects_of`).
     """
 
     population: int
@@ -421,8 +426,8 @@ class SlopesOfParts:
 
     Attributes
     ----------
-    slacks, spreads : (J,) of every aspect that is asked, the mean, and the standard deviation within a population.
-    losses : (J, I) what of it each part's noise takes.
+    slacks, spreads : (J,) the mean slack of every aspect, and its standard deviation within a population.
+    losses : (J, I) the slack that each aspect loses by the noise of each part.
     """
 
     slacks: np.ndarray
@@ -431,12 +436,12 @@ class SlopesOfParts:
 
     @classmethod
     def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
-        """Fit the slopes; None where too few tries made a candidate, or no criterion asks anything.
+        """Return the slopes fitted to pairs of tries; None if too few tries made a candidate, or if no criterion has an aspect.
 
         Parameters
         ----------
-        present, before : pairs at this allocation, and at others of the same parts, whose differences tell, too.
-        deviations : (I,) of the noise at this allocation, in the unit of the pairs.
+        present, before : pairs at this allocation, and at earlier allocations of the same parts, whose differences count, too.
+        deviations : (I,) standard deviations of the noise at this allocation, in the unit of the pairs.
         """
         if len(present) < _LEAST_PAIRS:
             return None
@@ -458,7 +463,9 @@ class SlopesOfParts:
         return cls(slacks=middles.mean(axis=0), spreads=np.sqrt((within**2).sum(axis=0) / free), losses=np.array(losses))
 
     def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
-        """Return (J,) how many deviations every aspect is from failing, with (I,) so many times the noise of every part."""
+        """Return (J,) the distance of every aspect from failing, in standard deviations, if the noise of every part is
+        multiplied by (I,) these factors.
+        """
         present, moved = self.losses.sum(axis=1), self.losses @ noise
         grown = np.divide(moved, present, out=np.ones_like(present), where=present > 0)
         variance = (self.spreads * grown) ** 2 + 2 / test**2
@@ -469,7 +476,7 @@ class SlopesOfParts:
 
         Parameters
         ----------
-        radius : the logarithm of a budget moves by so much at most, before all are scaled to the total.
+        radius : largest change of the logarithm of a budget, before all budgets are scaled to the total.
         """
         budgets = np.array([float(weight) for weight in divisible.in_budgets(present).weights])
         numbers = np.array([part.number for part in present.parts], dtype=float)
@@ -507,15 +514,16 @@ class SlopesOfParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """The outcome of one round.
+    """The result of one round.
 
     Attributes
     ----------
-    population, number : which table it was made of, and which noise.
-    excess : how far the least slack is above the joint test's margin, in scales of the test's noise; -inf without a candidate.
-    good : whether every figure, without noise, is at or below its threshold.
-    aspects : how far every aspect of the criteria is from failing, in sensitivities (`aspects_of`); empty without a candidate.
-    reached : per criterion whether its slack is at least the margin.
+    population, number : numbers of the table and of the noise.
+    excess : the least slack minus the margin of the joint test, in scales of the noise of the test; -inf without a candidate.
+    good : whether every criterion value, without noise, is at or below its threshold.
+    aspects : the distance of every aspect of the criteria from failing, in sensitivities (`aspects_of`); empty without a
+        candidate.
+    reached : for each criterion, whether its slack is at least the margin.
     """
 
     population: int
@@ -526,7 +534,7 @@ class Try:
     reached: tuple[bool, ...]
 
     def chance(self, scale: float = 1.0) -> float:
-        """Probability over the test's noise, widened by this factor, that the candidate passes."""
+        """Return the probability that the candidate passes, over the noise of the joint test, widened by this factor."""
         if not math.isfinite(self.excess):
             return float(self.excess > 0)
         return passing(0.0, self.excess, scale, Fraction(1))
@@ -534,10 +542,10 @@ class Try:
 
 @one_thread
 def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: Sequence[int]) -> list[Try]:
-    """Rounds of a specification on one population. Public data only.
+    """Return the results of rounds of a specification on one population. For public data only.
 
-    Noise hangs on seed, population and number alone, and the draws of `SeededEntropy` are the same up to their scale: two
-    allocations of one specification differ by how large the same noise is, so that few tries tell which is better.
+    The noise depends only on seed, population and number, and the draws of `SeededEntropy` are the same up to their scale. So
+    two allocations of one specification differ only in the scale of the same noise, and few tries show which one is better.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
@@ -563,10 +571,10 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
 
 
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
-    """Return the slack of every criterion; for ratios, the slack of every bin.
+    """Return the slack of every criterion, and for ratios the slack of every bin.
 
-    The slack of ratios is the least of those of all bins. Noise of a bin that is not the nearest one to its limit takes nothing
-    from it as long as it is small, and much when it is large; what it takes from the bin's own goes with the noise.
+    The slack of a criterion on ratios is the smallest slack of all bins. Small noise in a bin that does not have the smallest
+    slack has no effect on it, but large noise has. The slack of the bin itself falls in proportion to its noise.
     """
     from synthrelease.criteria.marginals_mechanism import bins_inside, one_way
 
@@ -581,9 +589,10 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
-    """Return (n,) per try the probability that a release with this luck ends with a table that keeps every threshold.
+    """Return (n,) for each try, the probability that a release with these random numbers finds a table that meets every
+    threshold.
 
-    A search of several rounds is taken to make one candidate over again: the measurements are the same.
+    A search of several rounds is treated as repeated tests of one candidate, because the measurements are the same.
     """
     law = spec.selection_rule.law
     chances = np.array([attempt.chance() * attempt.good for attempt in tries])
@@ -591,8 +600,8 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return (n,) the probability that each try passes, with the noise of the test widened: the objective where nearly all,
-    or none, pass.
+    """Return (n,) the probability that each try passes, with the noise of the joint test widened. This still shows differences
+    if nearly all tries pass, or none.
     """
     return np.array([attempt.chance(scale) for attempt in tries])
 
@@ -600,19 +609,19 @@ def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
 # What tries say about an allocation.
 
 SMOOTH = 3.0
-"""The test's noise is widened at least so much."""
+"""Least factor by which the noise of the joint test is widened."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The verdict of fresh tries on an allocation.
+    """The result of new tries of an allocation.
 
     Attributes
     ----------
-    success, low, high : mean probability that a table is released that keeps every threshold, with its 95% interval
-        (`intervals.bounded_mean`: it holds for the mean over the populations that were tried, not for any other).
-    below : per criterion the share of the tries whose slack is below the margin.
-    tries : how many.
+    success, low, high : mean probability that a release finds a table that meets every threshold, with its 95% interval
+        (`attempts.bounded_mean`). The interval holds for the mean over the tried populations only.
+    below : for each criterion, the share of the tries whose slack is below the margin.
+    tries : the number of tries.
     """
 
     success: float
@@ -623,13 +632,15 @@ class Judged:
 
 
 def wide(tries: Sequence[Try]) -> float:
-    """Return how much the test's noise is widened: enough for a typical try to be neither sure to pass nor sure to fail."""
+    """Return the factor by which the noise of the joint test is widened, so that a typical try neither surely passes nor surely
+    fails.
+    """
     finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
 
 
 def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
-    """Judge an allocation by tries that chose nothing."""
+    """Return the result of an allocation in tries that did not choose it."""
     values = success(spec, tries).tolist()
     low, high = bounded_mean(values)
     below = 1 - np.mean([attempt.reached for attempt in tries], axis=0)
@@ -637,23 +648,25 @@ def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
 
 
 POPULATIONS = 4
-"""Populations that a choice is made on: the public file and three others; as many others, fresh ones, judge it."""
+"""Numbers of the populations for choosing (the public file and three others). The same number of new populations judge the
+choice.
+"""
 
 _PER_POPULATION = 4
-"""Tries of every allocation in a stage, on each."""
+"""Number of tries of every allocation in a stage, on each population."""
 
 _JUDGED = 16
-"""Tries that judge an allocation, on each of the other populations; as many on the public file as on all of these."""
+"""Number of tries that judge an allocation on each new population. The public file gets as many as these together."""
 
 _STEP, _MOST_STEPS = 1.1, 15
-"""Factor between totals that are tried, and how many above and below that of the specification."""
+"""Factor between the totals that are tried, and the number of totals above and below the total of the specification."""
 _FAR_SHORT = 0.2
-"""Of the goal, after the first quarter of the tries."""
+"""Share of the goal that the first quarter of the tries must reach."""
 
 _PAIRS = 32
-"""Of tries that ask a stage's slopes: no more where there are more parts."""
+"""Largest number of pairs of tries for the slopes of a stage."""
 _FARTHEST = math.log(2.5)
-"""The logarithm of a budget moves by so much in a step."""
+"""Largest change of the logarithm of a budget in a step."""
 
 _MOST_STAGES = 8
 _LEAST_STEP = 0.2
@@ -661,13 +674,14 @@ _LEAST_STEP = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class AllocationOutcome:
-    """The outcome of a search.
+    """The result of a search.
 
     Attributes
     ----------
-    chosen : the allocation, which may be that of the specification.
-    first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
-    steps : that were taken to other weights; 0 where only the first ones were tried.
+    chosen : the chosen allocation, which may be the allocation of the specification.
+    first_as_is, first_others, chosen_as_is, chosen_others : results of the first and the chosen allocation, on the public file
+        (as_is) and on the other populations.
+    steps : number of steps to other weights; 0 if only the first weights were tried.
     """
 
     divisible: Divisible
@@ -680,7 +694,9 @@ class AllocationOutcome:
 
 
 class Search:
-    """Search for an allocation: climb, choose on fresh noise, judge on noise and populations that chose nothing."""
+    """A search for an allocation: improve it in steps, choose on new noise, judge on noise and populations that did not
+    choose.
+    """
 
     def __init__(
         self,
@@ -697,11 +713,11 @@ class Search:
         self._next_number = 0
 
     def outcome(self, goal: float | None = None) -> AllocationOutcome:
-        """Run the whole search; the judgement is made also when the time is used up.
+        """Run the whole search, and return its result. The choice is judged even if the time is used up.
 
         Parameters
         ----------
-        goal : the least total is looked for at which tries succeed with this probability; None for the total that is given.
+        goal : search for the smallest total with which tries succeed with this probability; None to divide the given total.
         """
         # climb, from the weights of the specification; with a goal from the least total at which these reach it
         first, total = self._divisible.start, self._divisible.total
@@ -729,7 +745,7 @@ class Search:
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
-        """Return the allocations on the way up, the first one first."""
+        """Return the allocations of the search in order, from the first one."""
         path, size, earlier = [first], 1.0, list[OppositeTries]()
         if first.too_many:
             return path
@@ -755,12 +771,14 @@ class Search:
         return path
 
     def _noise_of(self, allocation: Allocation) -> np.ndarray:
-        """Return (I,) numbers proportional to the standard deviation of every part's noise."""
+        """Return (I,) numbers that are proportional to the standard deviations of the noise of the parts."""
         budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
         return np.asarray(budgets ** (-self._divisible.power / 2))
 
     def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
-        """Make tries with all parts changed, each beside one with the opposite changes and the same luck."""
+        """Return pairs of tries: one with all budgets changed at random, and one with the opposite changes and the same
+        noise.
+        """
         budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
         coins = SeededEntropy(self._seed, 6, self._next_number).generator()
         tasks, deviations = list[_Asked](), list[np.ndarray]()
@@ -785,15 +803,14 @@ class Search:
 
     @staticmethod
     def _scaled(allocation: Allocation, factor: Fraction) -> Allocation:
-        """Return the allocation for a total that is so many times larger: the test keeps its share."""
+        """Return the allocation for a total that is larger by this factor. The joint test keeps its share."""
         return replace(allocation, test=few_digits(allocation.test * factor))
 
     def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
-        """Search the smallest total, in steps of a tenth, at which tries reach the goal; return its allocation.
-        Later steps keep this
-        total.
+        """Return the allocation with the smallest total, in steps of a tenth, with which tries reach the goal. Later steps keep
+        this total.
 
-        A total at which the first tries fall far short of the goal is not tried further.
+        A total is given up if its first tries fall far short of the goal.
         """
         given, start = self._divisible, self._divisible.total
 
@@ -819,13 +836,14 @@ class Search:
         return at(steps[min(bisect_left(steps, True, key=reached), len(steps) - 1)])
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
-        """Return the best allocation of the way on fresh noise: all are compared, then the better half, and so on.
+        """Return the best allocation of the search on new noise: all are compared, then the better half, and so on.
 
-        By success plus the smoothed probability to pass: a success is lost to few unlucky tries, and these alone would choose.
+        The comparison adds the success and the smoothed probability to pass. The success alone would depend on few unlucky
+        tries.
         """
         candidates, per_population = list(path), 2 * _PER_POPULATION
         while len(candidates) > 1:
-            phase = f"{len(candidates)} allocations compared on fresh noise"
+            phase = f"comparing {len(candidates)} allocations on new noise"
             tries = self._compared(candidates, range(POPULATIONS), per_population, phase)
             values = [
                 float(
@@ -841,7 +859,7 @@ class Search:
     def _compared(
         self, allocations: Sequence[Allocation], populations: Sequence[int], per_population: int, phase: str
     ) -> list[list[Try]]:
-        """Return tries of every allocation with the same fresh noise, in the same order."""
+        """Return tries of every allocation with the same new noise, in the same order."""
         numbers = range(self._next_number, self._next_number + per_population)
         self._next_number += per_population
         specs = [self._divisible.spec_with(allocation) for allocation in allocations]
@@ -865,7 +883,7 @@ class Search:
 
 
 _Asked = tuple[int, ReleaseSpec, int, Sequence[int]]
-"""The place of a specification in a list, the specification, the population, and the numbers of tries."""
+"""The index of a specification in a list, the specification, the population, and the numbers of the tries."""
 
 
 def _placed(
@@ -883,12 +901,12 @@ def choose_allocation(
 ) -> AllocationOutcome:
     """Choose how a total is allocated to measured tables, sums and the joint test. Reads nothing private, spends nothing.
 
-    The data of the request are a **public** file of the layout of the private one. After its minutes no further step is begun;
-    the choice is judged after that.
+    The data of the request are a **public** file of the layout of the private one. After the minutes of the request no further
+    step is started; the choice is judged afterwards.
 
     Raises
     ------
-    InputError : where the specification cannot be allocated so, a number is none, or the file does not fit.
+    InputError : if the specification cannot be allocated, a number is invalid, or the file does not fit.
     """
     deadline = time.monotonic() + 60 * request.minutes
 
@@ -900,8 +918,8 @@ def choose_allocation(
     divisible = Divisible.of(spec, total)
     if not divisible.possible(divisible.start):
         raise InputError(
-            f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
-            f"and figures of {spec.path} cost without the generation; found {float(divisible.total):g}."
+            f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, the cost of "
+            f"rows, joint test and criterion values of {spec.path} without the generation; found {float(divisible.total):g}."
         )
     if divisible.start.too_many:  # none will be moved: the test keeps its part of the total
         divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / planned)))
@@ -916,7 +934,9 @@ def choose_allocation(
 
 
 def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fraction | None:
-    """Return the number of an option; None without one. Raises InputError."""
+    """Return the number in the text of an option; None without a text. Raises InputError for another text. Raises
+    InputError.
+    """
     if text is None:
         return None
     with suppress(ValueError, ZeroDivisionError):
@@ -927,23 +947,21 @@ def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fract
 
 
 def allocation_words(outcome: AllocationOutcome) -> list[str]:
-    """Describe the proposal, the expected result and the evidence for it."""
+    """Return sentences on the proposed allocation, its expected result, and the tries behind this expectation."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
     of_spec = f"that of {spec.path}" + (" with Gaussian noise" if divisible.gaussian else "")
-    compared = (
-        "" if same else f"; with the weights as they were {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
-    )
+    compared = "" if same else f"; with the present weights {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
     total = decimal_text(divisible.total)
     sentences = [
-        f"No allocation was found that does better than {of_spec} at epsilon = {total}."
+        f"The search found no better allocation than {of_spec} at epsilon = {total}."
         if same
         else f"Proposed at epsilon = {total}, after {so_many(outcome.steps, 'step')}: the lines below.",
-        f"Success, a released table that keeps every threshold: {_share(outcome.chosen_as_is)} on the public file and "
+        f"Success, a released table that meets every threshold: {_share(outcome.chosen_as_is)} on the public file and "
         f"{_share(outcome.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
-        f"These shares are of {outcome.chosen_as_is.tries} and {outcome.chosen_others.tries} tries with noise, and on other "
-        "populations, that nothing was chosen by. The best of several estimates would be flattered. All this is about public "
-        "data: a private table that differs from it in other ways may do worse.",
+        f"These shares are from {outcome.chosen_as_is.tries} and {outcome.chosen_others.tries} new tries, which did not choose "
+        "the allocation, because the best of several estimates is too optimistic. The shares describe public data. For a "
+        "private table that differs from the public file in other ways, the success may be lower.",
     ]
     if divisible.gaussian:
         sentences.append(
@@ -952,14 +970,12 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
     if outcome.chosen.too_many:
         many = outcome.chosen.terms
         sentences.append(
-            f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs."
+            f"The ratios of the weights stay the same: with {many} tables and sums, tries do not show what each one needs."
         )
     elif not outcome.steps:
-        sentences.append("No other weights were tried: there was no time for it (--minutes), or too few tries made a table.")
+        sentences.append("No other weights were tried: the time was too short (--minutes), or too few tries made a table.")
     if kept := [part.text for part in outcome.chosen.parts if part.kept]:
-        sentences.append(
-            f"No criterion judges weighted answers. These tables keep the budget that they begin with: {listing(kept)}."
-        )
+        sentences.append(f"No criterion judges weighted answers. These tables keep their present budget: {listing(kept)}.")
     names = [criterion.name for criterion in spec.criteria]
     for where, judged_there in (("the public file", outcome.chosen_as_is), ("the other populations", outcome.chosen_others)):
         shares = sorted(zip(judged_there.below, names, strict=True), reverse=True)

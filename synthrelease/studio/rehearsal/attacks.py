@@ -1,8 +1,8 @@
-"""Three attacks on releases of public data: membership, a value of a person, and finding a person again. Tried, not proved.
+"""Attack releases of public data: guess membership, a value of a person, and the whole row of a person. Tried, not proved.
 
-The guarantee of a release is proved, for every attack and everything that an intruder may know. What is here shows it at
-work, on public rows: how often an intruder is right beside how often the guarantee lets anybody be right. An attack that
-gets more than it may contradicts the claim. One that gets less shows nothing but itself: better ones may exist.
+The guarantee of a release is proved for every attack, whatever an intruder knows. The attacks here illustrate it on public
+rows: they compare how often an intruder is right with how often the guarantee allows it. An attack that is right more often
+than allowed contradicts the claim. An attack that is right less often proves nothing, because better attacks may exist.
 """
 
 from __future__ import annotations
@@ -32,29 +32,32 @@ from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, clopper_
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
 
 SURE = 1e-3
-"""Probability that an attack on a release whose claim is true is said to get more than it may."""
+"""Largest probability that an attack is said to contradict a claim that is true."""
 
 HALVES = 3
-"""Random halves of the file that persons are looked for in."""
+"""Number of random halves of the file from which releases are made for the attacks on persons."""
 
 _IMAGINED = 100
-"""Outputs of a fit that are made up from the claimed noise, to see how often it lets an intruder be right."""
+"""Number of outputs drawn from the claimed noise for each fit, to estimate how often this noise allows an intruder to be
+right.
+"""
 
 _MOST_PAIRS = 300
-"""Pairs of columns that are compared in made-up rows."""
+"""Largest number of pairs of columns that are compared in synthetic rows."""
 
 _ENOUGH = 5
-"""Made-up rows that agree with what is known of a person, from which an intruder guesses the rest."""
+"""Least number of synthetic rows with the known values of a person from which an intruder guesses a further value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Twins:
-    """Two public tables that differ in one row: the rarest one stands in the first, one of the most frequent in its place.
+    """Two public tables that differ in one row: the first has the rarest row, the second one of the most frequent rows in its
+    place.
 
     Attributes
     ----------
-    tables : of the same number of rows, over the same bins.
-    rows : for both, the (n_columns,) bins of the row that the other has not.
+    tables : the two tables, with the same number of rows over the same bins.
+    rows : for each table, the (n_columns,) bins of the row that the other table lacks.
     """
 
     tables: tuple[Counts, Counts]
@@ -69,7 +72,9 @@ class Twins:
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """Return how many rows of the first table are in a cell of a sub-table, without those in bins counted separately."""
+        """Return the number of rows of the first table in a cell of a sub-table, without rows in bins that are counted
+        separately.
+        """
         if (columns, cell) not in self._counted:  # a cell is asked for in every fit
             table = self.tables[0]
             inside = [table.bins[column] == bin_ for column, bin_ in zip(columns, cell, strict=True)]
@@ -104,11 +109,12 @@ class FitEvidence:
 
     Attributes
     ----------
-    twin : which one was, 0 or 1.
-    log_ratio : of the noisy tables under the first twin over that under the second, by the claimed noise; NaN without tables.
-    allowed : how often such a ratio is right by the claimed noise, from 0.5 to 1; NaN without tables.
-    rows : for each set of columns how many more made-up rows agree with the row of the first twin than with that of the
-        second; empty where no rows were made.
+    twin : the twin that was used, 0 or 1.
+    log_ratio : log of the likelihood of the noisy tables under the first twin over the second, by the claimed noise; NaN
+        without tables.
+    allowed : how often the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without tables.
+    rows : for each set of columns, the number of synthetic rows that agree with the row of the first twin, minus the number
+        that agree with the row of the second; empty if no rows were made.
     """
 
     twin: int
@@ -118,13 +124,15 @@ class FitEvidence:
 
 
 def contradicts(attack: MembershipTable) -> bool:
-    """Return whether guesses are right so often that the claim is not true, but for a chance of `SURE`."""
+    """Return whether guesses are right so often that they contradict the claim; for a true claim, with probability at most
+    `SURE`.
+    """
     allowed = min(attack.allowed_by_epsilon, 1.0 if attack.allowed_by_noise is None else attack.allowed_by_noise)
     return clopper_pearson(attack.right, attack.guesses, 1 - 2 * SURE).low > allowed
 
 
 def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
-    """Return the largest probability to guess right between two equally likely files: 1 - (1 - delta) / (1 + e^epsilon).
+    """Return the largest probability of a right guess between two equally likely files: 1 - (1 - delta) / (1 + e^epsilon).
 
     Source: Kairouz, Oh and Viswanath (2015), The Composition Theorem for Differential Privacy, Theorem 2.1.
 
@@ -137,7 +145,9 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
 
 
 def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the intruder knows about every person: of all columns the one with most bins is left to guess."""
+    """Return the columns that the intruder knows of every person. If all columns are known, the one with most bins is left to
+    guess.
+    """
     sizes = dict(zip(counts.layout.columns, counts.layout.sizes, strict=True))
     known = [name for name in sizes if name in quasi_identifiers]
     if len(known) == len(sizes):
@@ -153,8 +163,8 @@ def attack_results(
     Parameters
     ----------
     known : columns that the intruder knows.
-    fits : of `fit_to_twins`, in order; at least four, since half of them choose how to guess by made-up rows.
-    guesses : of `guess_persons`, one for each random half of the file.
+    fits : results of `fit_to_twins`, in order; at least four, because half of them decide how to guess from synthetic rows.
+    guesses : results of `guess_persons`, one for each random half of the file.
     """
     loss = spec.plan.total
     attacks = membership(fits, most_right(loss.epsilon, loss.delta))
@@ -169,18 +179,19 @@ def attack_results(
     )
 
 
-# Membership: which of two files was it? The best known tests are the ratio of likelihoods where noisy tables are seen, since
-# their noise is public, and how far rows agree with the person's values where rows alone are (Homer and others 2008; Dwork,
-# Smith, Steinke, Ullman and Vadhan 2015, Robust Traceability from Trace Amounts).
+# Membership: which of two files was used? The best known tests are the likelihood ratio, if the intruder sees noisy tables with
+# public noise, and otherwise the agreement of rows with the person's values (Homer and others 2008; Dwork, Smith, Steinke,
+# Ullman and Vadhan 2015, Robust Traceability from Trace Amounts).
 
 
 @one_thread
 def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[FitEvidence]:
-    """Fit one configuration to the first and to the second twin; return the evidence of each, or nothing where a fit fails.
+    """Fit one configuration to each twin. Return the evidence of the two fits, or an empty list if one of them fails.
 
     Parameters
     ----------
-    index : of the configuration. number : of this pair of fits, which has noise of its own.
+    index : index of the configuration.
+    number : number of this pair of fits, which determines its noise.
 
     Privacy
     -------
@@ -196,7 +207,7 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
         table = PrivateCounts(twin_table, Meter(())).with_plan(spec.plan.once).rehearsed(entropy)
         try:
             prepared = prepare(spec, table, trials.priors)
-            # Rows are made from shared tables alone: whoever sees the tables has no use for them.
+            # rows are made from shared tables alone, so they add nothing for an intruder who sees the tables
             candidate = None if spec.shared_measurements else generate(spec, configuration, table, prepared)[1]
         except RejectedRound:
             return []  # both or none, so that the twins stay equally likely
@@ -208,17 +219,17 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
 
 
 def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
-    """Return the log likelihood ratio of noisy tables, and how often their claimed noise lets its sign be right.
+    """Return the log likelihood ratio of noisy tables, and how often its sign is right under the claimed noise.
 
     Parameters
     ----------
-    twins : over the bins of the measurements. The ratio is that of the first over the second.
-    generator : for the outputs that are made up from the claimed noise.
+    twins : the twins over the bins of the measurements. The ratio is the first over the second.
+    generator : draws outputs from the claimed noise.
 
     Notes
     -----
-    The twins differ in two cells of a table, or in none. Sums, agreements of pairs, and rows in bins that are counted apart are
-    left aside: an intruder who looked at them would be right no less often.
+    The twins differ in two cells of a table, or in none. Sums, agreements of pairs, and rows in bins that are counted
+    separately are not used; an intruder who used them, too, would be right at least as often.
     """
     apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
     in_tables = [not any(row[column] == bin_ for column, bin_ in apart) for row in twins.rows]
@@ -232,7 +243,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
             if not inside:
                 continue
             exact = twins.count(marginal.columns, cell, apart)
-            noise = float(marginal.values[cell] - exact)  # of the first twin; of the second it is `moved` less
+            noise = float(marginal.values[cell] - exact)  # for the first twin; for the second, less by `moved`
             seen += _log_law(marginal.noise, noise) - _log_law(marginal.noise, noise - moved)
             draws = _draw(marginal, generator)
             imagined[0] += _log_law(marginal.noise, draws[0]) - _log_law(marginal.noise, draws[0] - moved)
@@ -242,7 +253,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
 
 def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray:
-    """Draw (2, n) numbers from the claimed law of the noise of one cell."""
+    """Return (2, n) numbers drawn from the claimed distribution of the noise of one cell."""
     scale, shape = marginal.noise.scale, (2, _IMAGINED)
     if isinstance(marginal.noise, DiscreteLaplace):  # the difference of two geometric numbers
         stop = -math.expm1(-1 / scale)
@@ -251,7 +262,7 @@ def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray
 
 
 def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
-    """Return the logarithm of the probability of this noise, but for a constant."""
+    """Return the logarithm of the probability of this noise, up to a constant."""
     from scipy.special import log_ndtr
 
     if isinstance(noise, DiscreteLaplace):
@@ -262,8 +273,8 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """Return (n_sets,) how many more rows agree with one row than with the other, in each column, and pair, in which they
-    differ.
+    """Return (n_sets,) the number of rows that agree with one row minus the number that agree with the other, for each column
+    and pair of columns in which the two differ.
     """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
@@ -275,11 +286,11 @@ def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarr
 
 
 def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipTable, ...]:
-    """Judge the guesses whose rows were used: by noisy tables where there are some, and by made-up rows.
+    """Return the results of the guesses which twin was used: from noisy tables, if there are any, and from synthetic rows.
 
     Parameters
     ----------
-    by_epsilon : most of them that the guarantee lets anybody get right, as a share (theory 1.4, two worlds).
+    by_epsilon : largest share of right guesses that the guarantee allows (theory 1.4, two worlds).
     """
 
     def judged(seen: str, right: int, guesses: int, by_noise: float | None = None) -> MembershipTable:
@@ -290,7 +301,7 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
     attacks = []
     fits = [fit for fit in evidence if not math.isnan(fit.log_ratio)]
     if fits:
-        # A ratio of 1 says nothing: then the first twin is guessed every other time.
+        # with a ratio of 1, the two twins are guessed in turn
         right = [(fit.log_ratio > 0) == (fit.twin == 0) if fit.log_ratio else position % 2 for position, fit in enumerate(fits)]
         by_noise = float(np.mean([fit.allowed for fit in fits]))
         attacks.append(judged("the noisy tables", int(sum(right)), len(fits), by_noise))
@@ -303,8 +314,8 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
-    """Return the guess of the twin: the weight of a set of columns is its separation of the twins among these fits, per
-    variance.
+    """Return a function that guesses the twin from `rows`. The weight of a set of columns is the difference of its means for
+    the two twins in these fits, divided by its variance.
     """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):
@@ -316,8 +327,8 @@ def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int
     return lambda rows: int((rows - middle) @ weights < 0)
 
 
-# A person's value, and a person: the release is made from one random half of the file, and an intruder who knows some columns
-# of everybody asks about both halves.
+# A value of a person, and a whole row: the release is made from one random half of the file. An intruder who knows some columns
+# of everybody guesses the rest in both halves.
 
 
 @one_thread
@@ -326,8 +337,8 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
     Returns
     -------
-    By hidden column, and by "" for whole rows: right guesses and rows inside, right guesses and rows outside, and right guesses
-    outside by the most frequent value alone. Empty where the half gave no candidate.
+    By hidden column, and by "" for whole rows: right guesses and rows inside, right guesses and rows outside, and for a column
+    the right guesses outside if the most frequent value is always guessed. Empty if the half gave no candidate.
 
     Privacy
     -------
@@ -358,10 +369,10 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
 
 def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonTable, ...]:
-    """Add up the guesses about all halves, by the guessed attribute.
+    """Return the results of the guesses about all halves, for each guessed column.
 
-    What is true of the rows that were used and of the others alike is learned from everybody, as statistics are. The
-    difference is what the rows themselves give away; its interval is that of 95% (normal, unpooled).
+    Guesses that are right equally often for used and unused rows only show what statistics reveal about everybody. The
+    difference shows what the used rows themselves reveal; its 95% interval is normal and unpooled.
     """
     guessed = [of_half for of_half in guesses if of_half]
     persons = []
@@ -383,10 +394,11 @@ def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Per
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
-    """Return how many values of a column are guessed right from made-up rows, and how many by their most frequent value.
+    """Return how many values of a column are guessed right from synthetic rows, and how many by always guessing the most
+    frequent value.
 
-    The guess is the most frequent value among the rows that agree in all known columns. Where these are fewer than
-    `_ENOUGH` the column that tells least about the value is left out, and so on.
+    The guess is the most frequent value among the rows that agree in all known columns. If these rows are fewer than `_ENOUGH`,
+    the known column with the least information about the value is left out, and so on.
     """
     alone = rows.marginal((target,))
     known = sorted(known, key=lambda column: -_information(rows.marginal((column, target)) / rows.total))
@@ -405,7 +417,7 @@ def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> t
 
 
 def _information(shares: np.ndarray) -> float:
-    """Mutual information of two columns from the shares of their cells."""
+    """Return the mutual information of two columns, computed from the shares of their cells."""
     apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
     seen = shares > 0
     return float((shares[seen] * np.log(shares[seen] / apart[seen])).sum())

@@ -1,6 +1,5 @@
-"""Run attempts of a rehearsal: rounds of a release on public data, of which the exact criterion values are stored.
-
-Also: the estimated probabilities of acceptance with their intervals, and which configurations stay in the race.
+"""Run attempts of a rehearsal (rounds of a release on public data), estimate how often they are accepted, and select
+configurations.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ class AttemptResult:
 
     Attributes
     ----------
-    configuration, number : index in the configuration space, and which attempt of that configuration.
-    generation : budget of the generator's fit.
+    configuration, number : index of the configuration in the space, and number of the attempt of this configuration.
+    generation : budget of the fit of the generator.
     accepted : whether the candidate was accepted, with noise, as in a release.
-    chance : probability that this candidate passes, over the noise of the figures.
+    chance : probability that this candidate is accepted, over the noise of the criterion values.
     seconds : time of the attempt in the process that ran it.
-    figures : per criterion the figure before noise; None where there was no candidate or no figure.
-    sensitivities : per criterion the sensitivity of the figure; None where it gets no noise.
-    passed : per criterion, with its noise; under a joint test, whether its slack alone is large enough, without noise. All
-        False where there was no candidate.
+    figures : for each criterion, its value before noise; None without a candidate or a value.
+    sensitivities : for each criterion, the sensitivity of its value; None if it has no noise.
+    passed : for each criterion, whether its noisy value passes; under a joint test, whether its slack alone is large enough,
+        without noise. All False without a candidate.
     """
 
     configuration: int
@@ -65,13 +64,13 @@ class AttemptResult:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trials:
-    """A specification, and the public rows that it is tried on.
+    """A specification, and the public rows on which it is tried.
 
     Attributes
     ----------
-    counts : the rows, over atomic cells. They need no protection.
+    counts : the public rows, over atomic cells. They need no protection.
     priors : public tables that generators start from, by their name.
-    seed : of all noise and all draws: with the same seed a try is the same.
+    seed : seed of all noise and all draws; the same seed gives the same attempts.
     """
 
     spec: ReleaseSpec
@@ -81,11 +80,13 @@ class Trials:
 
     @property
     def rows(self) -> PrivateCounts:
-        """The rows as the code of a release takes them."""
+        """Return the rows in the form that the code of a release expects."""
         return PrivateCounts(self.counts, Meter(()))
 
     def candidate(self, configuration: int | Configuration, entropy: SystemEntropy) -> Candidate:
-        """Make one candidate of a configuration at the planned budget. Raises RejectedRound where the attempt gives none."""
+        """Return one candidate of a configuration at the planned budget. Raises RejectedRound if the attempt gives no
+        candidate.
+        """
         chosen = self.spec.space[configuration] if isinstance(configuration, int) else configuration
         table = self.rows.with_plan(self.spec.plan.once).rehearsed(entropy)
         return generate(self.spec, chosen, table, prepare(self.spec, table, self.priors))[1]
@@ -95,8 +96,9 @@ class Trials:
 def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation: Fraction) -> list[AttemptResult]:
     """Run attempts (configuration, number) of a rehearsal with this generation budget, in this order.
 
-    Every attempt has its own noise from (seed, generation, configuration, number), so the results do not depend on where and
-    when they are run. Attempts of the same number share what a release divides, fits and measures once, as its rounds do.
+    The noise of an attempt depends only on (seed, generation, configuration, number), so results do not depend on where and
+    when attempts are run. Attempts with the same number share the division of rows, the private fits and the measurements that
+    the rounds of a release share.
     """
     spec, seed = trials.spec.with_budget(generation=generation), trials.seed
     prepared: dict[int, tuple[PrivateTable, Prepared]] = {}
@@ -157,8 +159,8 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
-    """Return the scores before noise, and how far each criterion is from failing, in sensitivities (under a joint test
-    only).
+    """Return the criterion values before noise, and under a joint test the distance of each criterion from failing, in
+    sensitivities.
     """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
@@ -183,7 +185,7 @@ def exact_scores(
 
 
 def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
-    """Return whether a candidate whose smallest slack is this one is accepted, and the probability of acceptance."""
+    """Return whether a candidate with this smallest slack is accepted by the joint test, and the probability of acceptance."""
     if not math.isfinite(slack):
         return slack > 0, float(slack > 0)
     noisy = laplace_figure(slack, sensitivity=1.0, epsilon=test.epsilon, entropy=entropy)
@@ -191,7 +193,7 @@ def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool,
 
 
 def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) -> bool:
-    """Return whether the figure passes with its noise: the same draw as in a release, because grid points stay fixed."""
+    """Return whether the value passes with its noise. The draw is the same as in a release, because grid points stay fixed."""
     if not criterion.figure_gets_noise or score.sensitivity is None or not math.isfinite(score.value):
         return score.passed
     noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, rows=n, entropy=entropy)
@@ -199,7 +201,7 @@ def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) 
 
 
 def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensitivities: Sequence[float | None]) -> float:
-    """Probability that all criteria pass, over the Laplace noise of their figures; 0 without figures."""
+    """Return the probability that all criteria pass, over the Laplace noise of their values; 0 without values."""
     if not figures:
         return 0.0
     product = 1.0
@@ -209,7 +211,7 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
-    """Return Pr[figure + noise <= threshold] with Laplace noise of scale sensitivity / epsilon; without noise 0 or 1."""
+    """Return Pr[value + noise <= threshold] with Laplace noise of scale sensitivity / epsilon; without noise, 0 or 1."""
     if figure is None or math.isnan(figure):
         return 0.0
     if sensitivity is None:
@@ -227,9 +229,9 @@ class BinnedColumns:
 
     Attributes
     ----------
-    schema : in the order of the table.
-    linked : how they are those of roots and members; None where they are not.
-    design : how the file was drawn, for questions with its weight.
+    schema : the columns, in the order of the table.
+    linked : how the columns belong to roots and members; None without [members].
+    design : the sampling design of the file, for questions with its weight.
     """
 
     schema: tuple[PublishedColumn, ...]
@@ -253,9 +255,9 @@ class BinnedColumns:
 # `Looks` are intervals that may say themselves, on the way, that enough was tried.
 
 _EARLY = 0.3
-"""Share of the probability to miss that is kept for the early looks."""
+"""Share of the error probability that is used by the early looks."""
 _STAKES = (1.0, 0.5, 0.25)
-"""Shares of the capital that are put on every figure (`narrow_mean`)."""
+"""Shares of the capital that are bet on every value (`narrow_mean`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,12 +288,12 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEs
 
 
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return an interval that holds the mean of the expectations of independent figures in [0, 1] with at least this
-    confidence.
+    """Return an interval that holds the mean of the expectations of independent values in [0, 1] with at least this confidence.
 
-    Hoeffding (1963, Theorem 1): with m the mean of n such figures and M that of their expectations, Pr[m <= x] <= exp(-n kl(x,
-    M)) for x <= M, kl the divergence of two coins, and the same upwards. The ends are the M at which this is (1 - level) / 2.
-    It asks nothing of the law of the figures, so it is a little wider than Clopper and Pearson's for those that are 0 or 1.
+    Hoeffding (1963, Theorem 1): with m the mean of n such values and M the mean of their expectations, Pr[m <= x] <= exp(-n
+    kl(x, M)) for x <= M, kl the divergence of two coins, and the same upwards. The ends are the M at which this bound is (1 -
+    level) / 2. The interval assumes nothing about the distribution of the values, so for values 0 or 1 it is a little wider
+    than the interval of Clopper and Pearson.
     """
     if not values:
         return 0.0, 1.0
@@ -301,14 +303,14 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 
 
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return an interval as `bounded_mean`, and much narrower where the figures hardly differ; wider for figures that are 0 or
-    1.
+    """Return an interval like `bounded_mean`, which is much narrower if the values hardly differ, and wider for values 0 or 1.
 
-    A capital of 1 is put on the figures x_t, a share b of it on each, as if the mean of their expectations M_t were m: it
-    becomes W_b = prod_t (1 - b + b x_t / m). Where that is so, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, since a
-    product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is 2 / (1 - level) or more with at
-    most half of the probability to miss (Markov). W falls with m: the lower end is where it crosses, and the upper end that of
-    1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2023), with fixed stakes.
+    A capital of 1 is bet on the values x_t, a share b of it on each, as if the mean of their expectations M_t were m. It
+    becomes W_b = prod_t (1 - b + b x_t / m). If that is true, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, because a
+    product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is at least 2 / (1 - level) with
+    at most half of the error probability (Markov). W falls with m. The lower end is the m at which W crosses this value; the
+    upper end follows in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by
+    betting (2023), with fixed stakes.
     """
     if not values:
         return 0.0, 1.0
@@ -320,7 +322,9 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
-    """Return the smallest mean m at which bets win less than this, rounded down; figures, and the count of each."""
+    """Return the smallest mean m at which bets on the values win less than this, rounded down; `count` has the number of each
+    value.
+    """
 
     def won(mean: float) -> float:
         logs = (
@@ -342,15 +346,15 @@ def _log(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """Intervals for a mean that are inspected after a quarter, after half and after all of the planned figures.
+    """Intervals for a mean after a quarter, a half and all of the planned values.
 
-    The first that is narrow enough may be the last: any of them misses with at most the probability that the level leaves
-    (Boole), so that whichever is stated holds with this confidence.
+    Sampling may stop at the first interval that is narrow enough. The probability that any of the intervals misses the mean is
+    at most 1 - level (Boole), so the stated one holds with this confidence.
 
     Attributes
     ----------
-    planned : figures, at most.
-    level : of confidence, in (0, 1).
+    planned : largest number of values.
+    level : confidence, in (0, 1).
     """
 
     planned: int
@@ -362,7 +366,7 @@ class Looks:
         return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
 
     def mean(self, values: Sequence[float]) -> tuple[float, float]:
-        """Return the interval after so many figures."""
+        """Return the interval after the values so far."""
         miss = 1 - self.level
         if len(values) >= self.planned:
             return bounded_mean(values, 1 - (1 - _EARLY) * miss)
@@ -395,19 +399,19 @@ def _divergence(first: float, second: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicTable:
-    """A table that anybody may see, over the bins of one transformation.
+    """A public table over the bins of one transformation.
 
     Attributes
     ----------
-    counts : the rows. `PrivateCounts` are refused: there is no way from them to here.
-    transformation : the binning of every column, which has the numbers of the bins.
-    public_because : who says that the data are public, or why they are ("simulated, see public_data/README.md"). Whoever
-        builds the table answers for it.
+    counts : the counts of the rows. `PrivateCounts` are refused.
+    transformation : the binning of every column, with the representative values of the bins.
+    public_because : the reason why the data are public, such as "simulated, see public_data/README.md". The caller is
+        responsible for the reason.
 
     Raises
     ------
-    TypeError : when `counts` are not public counts.
-    ValueError : without a reason, without rows, or when the bins are not those of the transformation.
+    TypeError : if `counts` are not public counts.
+    ValueError : without a reason, without rows, or if the bins are not the bins of the transformation.
     """
 
     counts: Counts
@@ -416,11 +420,11 @@ class PublicTable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.public_because, str) or not self.public_because.strip():
-            raise ValueError("public_because: expected why these data are public, found nothing.")
+            raise ValueError("public_because: expected the reason why these data are public, found none.")
         self._check(self.counts, "the public table")
 
     def check_copies(self, copies: Sequence[Counts]) -> None:
-        """Raise unless `copies` are one or more synthetic tables with rows over the same bins."""
+        """Raise ValueError or TypeError unless `copies` are one or more public tables with rows over the same bins."""
         if not copies:
             raise ValueError("copies: expected at least one synthetic table, found none.")
         for position, copy in enumerate(copies, start=1):
@@ -430,8 +434,8 @@ class PublicTable:
         """Raise TypeError for counts that are not public, and ValueError for other bins or no rows."""
         if not isinstance(counts, Counts):
             raise TypeError(
-                f"{role}: expected the counts of a public table, found {type(counts).__name__}. These figures have no noise "
-                "and are computed on public data only."
+                f"{role}: expected the counts of a public table, found {type(counts).__name__}. These statistics have no "
+                "noise, so they are computed on public data only."
             )
         if counts.layout != self.transformation.layout:
             expected, found = (
@@ -452,7 +456,7 @@ class PublicTable:
         return self.counts.layout.columns
 
     def indices(self, role: str, names: Iterable[str]) -> tuple[int, ...]:
-        """Positions of columns. Raises ValueError when one is unknown or named twice; `role` is for the message."""
+        """Positions of columns. Raises ValueError if a name is unknown or repeated; `role` is used in the message."""
         names = tuple(names)
         for name in names:
             if name not in self.columns:
@@ -464,7 +468,7 @@ class PublicTable:
         return tuple(self.columns.index(name) for name in names)
 
     def has_numbers(self, column: str) -> bool:
-        """Return whether every bin of the column, apart from that of missing values, has a representative value."""
+        """Return whether every bin of the column, except the bin of missing values, has a representative value."""
         present = self.transformation.binning(column).present
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
@@ -473,7 +477,7 @@ class PublicTable:
 
         Raises
         ------
-        ValueError : when a bin of values has none.
+        ValueError : if a bin other than the bin of missing values has no number.
         """
         if not self.has_numbers(column):
             raise ValueError(f"{role}: expected a column with a number for every bin, found {column!r}, which has none.")
@@ -500,17 +504,21 @@ class PublicTable:
 
 PILOT_SIZE, PILOT_ATTEMPTS = 60, 3
 STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
-"""Attempts per configuration after each stage: doubling wastes at most half of what an oracle would spend."""
+"""Number of attempts per configuration after each stage. Doubling spends at most twice the attempts of an ideal rule."""
 
 _LAST_STAGE = 48
-"""After a stage of k attempts at most keep * 48 / k configurations run on, so that each stage costs about the same."""
+"""After a stage of k attempts, at most keep * 48 / k configurations stay in the race, so that each stage costs about the
+same.
+"""
 
 _DEVIATIONS = 3.0
-"""The mean of a configuration's figures is taken to be at most so many standard errors better than what was seen."""
+"""The mean of a configuration's values is assumed to be at most this number of standard errors better than the observed
+mean.
+"""
 
 
 class Standing(Enum):
-    """How far a configuration has come in the race."""
+    """The state of a configuration in the race."""
 
     RUNNING = "running"
     DROPPED = "dropped"
@@ -520,13 +528,13 @@ class Standing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RaceGoal:
-    """The goal of a race: the configurations it drops, and when it stops.
+    """The rules of a race: which configurations it drops, and when it stops.
 
     Attributes
     ----------
-    target : acceptance probability below which a configuration is of no use, in (0, 1).
-    keep : size of the shortlist that is sought.
-    width : an interval no wider than this is narrow enough, in (0, 1).
+    target : least acceptance probability of a useful configuration, in (0, 1).
+    keep : largest size of the shortlist.
+    width : an interval that is no wider than this is narrow enough, in (0, 1).
     level : confidence of the intervals.
     """
 
@@ -538,15 +546,16 @@ class RaceGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """The state of a race, a function of its results.
+    """The state of a race, which follows from its results.
 
     Attributes
     ----------
-    estimates : per configuration, the acceptance probability with its interval.
-    chances : per configuration, the mean chance of its candidates, which differs less by luck than the share accepted.
-    standings : per configuration.
-    stage : attempts per running configuration that the present stage asks for; 0 for the pilot.
-    missing : (configuration, number) of the attempts that the present stage still lacks; empty when the race is over.
+    estimates : for each configuration, the acceptance probability with its interval.
+    chances : for each configuration, the mean acceptance probability of its candidates, which varies less at random than the
+        share of accepted attempts.
+    standings : the state of each configuration.
+    stage : number of attempts per running configuration in the present stage; 0 for the pilot.
+    missing : (configuration, number) of the missing attempts of the present stage; empty if the race is over.
     """
 
     goal: RaceGoal
@@ -558,12 +567,12 @@ class Race:
 
     @classmethod
     def of(cls, results: Sequence[Mapping[int, AttemptResult]], thresholds: Sequence[float], goal: RaceGoal) -> Race:
-        """Replay the race on the results so far.
+        """Return the state of the race after the results so far.
 
         Parameters
         ----------
-        results : per configuration, attempt number -> result. Those that the race has not asked for yet are ignored.
-        thresholds : of the criteria, in the order of the figures.
+        results : for each configuration, the results by attempt number. Results that the race does not need yet are ignored.
+        thresholds : the thresholds of the criteria, in the order of the figures.
         """
         size = len(results)
         standings = [Standing.RUNNING] * size
@@ -606,8 +615,9 @@ class Race:
         return state(STAGES[-1], [])
 
     def shortlist(self) -> tuple[int, ...]:
-        """Configurations to draw from in a release: the best `keep` that are still in the race or settled, and accepted at the
-        target rate or above, by the mean chance of their candidates."""
+        """Return the shortlist: the best `keep` configurations by the mean acceptance probability of their candidates, among
+        those that are running or settled and reach the target.
+        """
         useful = [
             c
             for c, (estimate, standing) in enumerate(zip(self.estimates, self.standings, strict=True))
@@ -629,16 +639,15 @@ def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: Ra
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], size: int) -> list[int]:
-    """Return the running configurations beyond the best `size`, by the mean chance of their candidates."""
+    """Return the running configurations beyond the best `size`, by the mean acceptance probability of their candidates."""
     running = [c for c in seen if standings[c] is Standing.RUNNING]
     means = {c: _mean_chance(seen[c]) for c in running}
     return sorted(running, key=lambda c: (-means[c], c))[size:]
 
 
 def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
-    """Return (n_criteria,) standard deviation of a figure's logarithm among attempts of one configuration, pooled.
-
-    NaN for criteria whose figure is not positive or is there too rarely.
+    """Return (n_criteria,) the pooled standard deviation of the logarithm of a criterion value among attempts of one
+    configuration. NaN for criteria with values that are not positive or too rare.
     """
     squares, freedom = 0.0, 0.0
     for attempts in groups:
@@ -653,11 +662,11 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
 
 
 def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], scatter: np.ndarray) -> float:
-    """Return an upper bound of the acceptance probability from the figures, 1 where they say nothing.
+    """Return an upper bound of the acceptance probability from the criterion values; 1 if they give no bound.
 
-    For each criterion the logarithm of the figure is taken to scatter around a mean of its own with the pooled deviation s; the
-    mean is at least the average seen minus 3 s / sqrt(k). The bound is the smallest over the criteria of Pr[figure <= T].
-    A rule of thumb, not a confidence bound: it rests on the normal law and on equal scatter.
+    For each criterion, the logarithm of the value is assumed to be normal with the pooled standard deviation s, and with a mean
+    that is at least the observed average minus 3 s / sqrt(k). The bound is the smallest Pr[value <= T] over the criteria. This
+    is a rule of thumb, not a confidence bound, because it assumes a normal distribution and equal standard deviations.
     """
     logs = _logs(attempts)
     is_known = np.isfinite(logs)
@@ -670,7 +679,7 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """Return (n_attempts, n_criteria) logarithms of the figures; NaN where there is none."""
+    """Return (n_attempts, n_criteria) the logarithms of the criterion values; NaN without a value."""
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(figures > 0, np.log(figures), np.nan)

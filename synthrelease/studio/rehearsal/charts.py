@@ -1,4 +1,4 @@
-"""The charts of a rehearsal's report, as SVG to be put into the page."""
+"""Draw the charts of the report of a rehearsal, as SVG for its page."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from synthrelease.studio.rehearsal.attempts import ShareEstimate
 
 WIDTH, ROW, TOP, MARGIN = 720, 26, 24, 20
 LABEL = 7
-"""Width of a letter beside the axis, about."""
+"""Approximate width of a letter beside the axis, in units of the picture."""
 
 LONGEST_LABEL = 44
 
 
 def acceptance(labels: Sequence[str], estimates: Sequence[ShareEstimate], target: float) -> Markup:
-    """Draw shares with their intervals, one line per configuration."""
+    """Return a chart of acceptance probabilities with their intervals, one line per configuration."""
     bands = [(estimate.low, estimate.share, estimate.high) for estimate in estimates]
     description = "Acceptance probability of each configuration on the shortlist"
     return _intervals(description, labels, bands, 1.0, "probability that an attempt is accepted", target, "target")
 
 
 def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) -> Markup:
-    """Draw figures over thresholds: median and middle 90% per criterion."""
+    """Return a chart of criterion values divided by thresholds: median and middle 90% for each criterion."""
     bands = [np.quantile(values, [0.05, 0.5, 0.95]).tolist() for values in ratios]
     right_end = max(1.25, 1.05 * max(high for _, _, high in bands))
     bands = [[max(0.0, value) for value in band] for band in bands]
-    description = "Figures of the candidates relative to the thresholds"
+    description = "Criterion values of the candidates, divided by the thresholds"
     return _intervals(description, names, bands, right_end, "figure / threshold", 1, "threshold")
 
 
@@ -44,13 +44,13 @@ def _intervals(
     limit: float,
     limit_name: str,
 ) -> Markup:
-    """Draw a line for each label, the first on top: an interval with a dot in it, and one limit for all.
+    """Return a chart with one line for each label, the first on top: an interval with a dot, and one common limit.
 
     Parameters
     ----------
-    description : what screen readers say; the ids of the picture are made of it.
+    description : the text for screen readers, from which the ids of the picture are made, too.
     bands : for each label the lower end, the dot and the upper end, from 0 to `right_end`.
-    axis, limit_name : what stands at the axis, and at the limit.
+    axis, limit_name : the texts of the axis and of the limit.
     """
     labels = [shortened(label, LONGEST_LABEL) for label in labels]
     left, right, bottom = 24 + LABEL * max(map(len, labels)), WIDTH - MARGIN, TOP + ROW * len(labels)
@@ -75,7 +75,7 @@ def _intervals(
 
 
 def _ticks(right_end: float) -> list[tuple[float, str]]:
-    """Return about five round numbers from 0 on, with their texts."""
+    """Return about five round numbers from 0 upwards, with their texts."""
     rough = right_end / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)

@@ -1,4 +1,6 @@
-"""A closer look at one configuration on public data: where each error is, what could be reached, what nobody looks at."""
+"""Look closely at one configuration on public data: where its errors are, what any release could reach, and which pairs of
+columns no criterion tests.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,11 @@ class Conclusion:
 
     Attributes
     ----------
-    question : in words.
-    unit : "rows", "share" or that of a mean.
-    public : the answer of the public file, on the released bins; None where there is none.
-    candidates : those of some candidates; None of one in which no row is asked about.
-    why : why there is no answer; empty where there is one.
+    question : the question, in words.
+    unit : "rows", "share" or the unit of a mean.
+    public : the answer of the public file, on the released bins; None without an answer.
+    candidates : the answers of some candidates; None for a candidate without any row for the question.
+    why : why there is no answer; empty if there is one.
     """
 
     question: str
@@ -71,7 +73,7 @@ class Conclusion:
 def conclusions(
     asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
 ) -> tuple[Conclusion, ...]:
-    """Return an answer to each question, from tables on the bins of the configuration."""
+    """Return the answers to each question from the public file and from candidates, on the bins of the configuration."""
     columns = BinnedColumns.of(configuration)
     return tuple(_concluded(intended, columns, original, candidates) for intended in asked)
 
@@ -81,7 +83,7 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
     try:
         kind, column, parts = _read(asked, columns)
         if kind == "mean" and None in columns.by_name[column].numbers[: columns.by_name[column].present]:
-            raise InputError(f"the bins of {column!r} have no numbers")
+            raise InputError(f"the bins of {column!r} have no representative values")
     except InputError as error:
         return Conclusion(question=words, why=str(error))
 
@@ -94,11 +96,11 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
 
 
 Part = tuple[Condition, tuple[Condition, ...]]
-"""What is counted, among the rows that meet all of these."""
+"""A condition on columns, and the conditions that rows must meet to be counted at all."""
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Return the kind, the column of a mean, and the query, from which a second part is subtracted."""
+    """Return the kind of a question, the column of a mean, and the parts of the query; a second part is subtracted."""
     every = Condition(text="", rule=None)
     if not is_question(asked.query):
         given = parse_condition(asked.given, columns)
@@ -108,7 +110,7 @@ def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[
         return "share" if asked.given else "rows", "", [(condition, (given,)) for condition in conditions]
     read = parse_question(asked.query, columns)
     if read.kind not in ("share", "mean") or read.by or read.slots:
-        raise InputError("a rehearsal answers shares and means of all rows or of two groups; `estimate` answers this one")
+        raise InputError("a rehearsal answers only shares and means of all rows or of two groups; `estimate` answers this one")
     met = read.met if read.kind == "share" else every
     return read.kind, read.column, [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]
 
@@ -151,7 +153,8 @@ class PublicJudge:
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Per criterion the figure without noise; NaN where there is none. Where shared measurements answer, their bound.
+        """Return, for each criterion, its value without noise, or its bound if shared measurements answer it; NaN without a
+        value.
 
         Parameters
         ----------
@@ -160,7 +163,7 @@ class PublicJudge:
         return tuple(value for value, _ in self._judged(released, name=False))
 
     def named(self, released: Counts) -> tuple[tuple[float, Offender | None], ...]:
-        """Per criterion the figure without noise, and where its largest error is."""
+        """Return, for each criterion, its value without noise and the place of its largest error."""
         return tuple(self._judged(released, name=True))
 
     def _judged(self, released: Counts, *, name: bool) -> list[tuple[float, Offender | None]]:
@@ -187,7 +190,7 @@ MOST_PAIRS = 10
 MOST_TOLD = 200
 
 SMALLEST_BIN = 0.005
-"""Share of the rows that a bin has at least to stand as the example of a pair."""
+"""Least share of the rows in a bin that is used as the example for a pair."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,12 +200,12 @@ class UnguardedPair:
     Attributes
     ----------
     columns : their names.
-    strong : whether they are associated by the rows that would have to change, too, and not by a few odd rows alone.
-    cramers_v : in the public file.
-    candidates_v : median of the candidates; None without any.
-    condition, outcome : the labels of the bins of the first and of the second column in whose cell the tie shows most.
-    overall, original : share of the outcome among public rows with a value of both, and among those of the condition.
-    released : that share in the candidates, the median; None where no candidate has such rows.
+    strong : whether the association concerns many rows, and not only a few odd rows.
+    cramers_v, candidates_v : Cramer's V in the public file, and its median over the candidates (None without candidates).
+    condition, outcome : labels of the bins of the first and the second column in whose cell the association is clearest.
+    overall, original : share of the outcome among public rows with a value of both columns, and among the rows of the
+        condition.
+    released : median of the second share over the candidates; None if no candidate has such rows.
     """
 
     columns: tuple[str, str]
@@ -224,11 +227,12 @@ class UnguardedPair:
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """Pairs that are associated and that nothing looks at, the strongest first; at most `MOST_TOLD`.
+    """Return the associated pairs that no criterion tests and no generator is sure to measure, the strongest first; at most
+    `MOST_TOLD`.
 
     Parameters
     ----------
-    criteria : those that can say something; the others guard nothing.
+    criteria : the criteria that independent columns fail; other criteria test no association.
     original, candidates : public rows, and candidates made from them, on the bins of the configuration.
     """
     layout = original.layout
@@ -246,12 +250,14 @@ def unguarded_pairs(
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
-    """Return the `MOST_PAIRS` strongest, and as many of the others that the candidates lost; the strongest first."""
+    """Return the `MOST_PAIRS` strongest pairs, and at most as many further pairs that the candidates lost; the strongest
+    first.
+    """
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """Return the pair with its most telling cell, read from the rarer of its two bins."""
+    """Return the pair with the cell that shows its association best, given the rarer of the two bins."""
     names = pair.columns
     table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
@@ -274,8 +280,8 @@ def _with_example(pair: Pair, configuration: Configuration, original: Counts, ca
 
 
 def with_gaps(configuration: Configuration) -> list[str]:
-    """Return the columns with a bin of missing values. Which values are missing together follows from the
-    questionnaire, so no criterion needs to check it.
+    """Return the columns with a bin of missing values. Values that are missing together follow from the questionnaire, so no
+    criterion needs to check them.
     """
     binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
     return [name for name, binning in binnings if binning.present < len(binning)]
@@ -288,7 +294,7 @@ def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -
 
 
 def _telling_cell(table: np.ndarray) -> tuple[int, int]:
-    """Return the cell that Cramer's V owes most to: the largest residual of Pearson's, among bins of some size."""
+    """Return the cell with the largest Pearson residual among bins that are large enough."""
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     expected = np.outer(rows, columns)
@@ -303,7 +309,7 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
 
 
 def replaced(before: Counts, after: Counts) -> int:
-    """Return the rows of a table that were replaced by copies of others: the rows that are lost."""
+    """Return the number of rows of a table that a projection replaced by copies of other rows."""
     positions = after.find(list(before.bins))
     remaining = np.where(positions >= 0, after.counts[np.maximum(positions, 0)], 0) if len(after) else np.zeros(len(before))
     return int(np.maximum(0, before.counts - remaining).sum())
@@ -317,13 +323,13 @@ def replaced(before: Counts, after: Counts) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Yardstick:
-    """Figures of one criterion before noise; NaN where there is none.
+    """Reference values of one criterion, without noise; NaN without a value.
 
     Attributes
     ----------
-    perfect : of one half of the rows as the release of the other; the larger of two splits.
-    projected : the same after the projection: what a minimum count alone costs. Infinite where it keeps nothing.
-    independent : of rows whose columns are drawn one by one, each with its right shares.
+    perfect : the value if one half of the rows is released for the other half; the larger value of two splits.
+    projected : the same value after the projection, which shows the cost of a minimum count. Infinite if no row is kept.
+    independent : the value of a table of independent columns, with the right distribution of each column.
     """
 
     perfect: float
@@ -358,7 +364,7 @@ def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, 
 
 
 def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
-    """Return two tables of the same size with different rows of one; of an odd number of rows one is left out."""
+    """Return two random halves of a table; one row of an odd number of rows is left out."""
     size = table.total // 2
     taken = random.multivariate_hypergeometric(table.counts, 2 * size)
     left = random.multivariate_hypergeometric(taken, size)
@@ -381,7 +387,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """One thing that is wrong with a threshold, in a sentence; `kind` for programs."""
+    """A problem of a threshold: a sentence, and its kind for programs."""
 
     kind: Kind
     text: str
@@ -390,12 +396,12 @@ class ThresholdProblem:
 def verdicts(
     criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None, yardstick: Yardstick, noiseless: float
 ) -> tuple[ThresholdProblem, ...]:
-    """Return what is wrong with the threshold of a criterion, as far as public rows show it.
+    """Return the problems of the threshold of a criterion, as far as public rows show them.
 
     Parameters
     ----------
-    sensitivity : a typical one of the figure, or None.
-    noiseless : the figure of a fit of the release's own model without noise; NaN where there is none.
+    sensitivity : a typical sensitivity of the criterion value, or None.
+    noiseless : the value for a fit of the release's own model without noise; NaN without a value.
     """
     if not criterion.compares:
         return ()
@@ -403,29 +409,29 @@ def verdicts(
     problems = [ThresholdProblem(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
     if yardstick.independent <= threshold and not explain(criterion).asks_single_columns:
         text = (
-            f"a table with independent columns passes it ({figure(yardstick.independent, 2)} against the threshold "
-            f"{figure(threshold)}): it says nothing about the associations of columns."
+            f"a table with independent columns meets it ({figure(yardstick.independent, 2)} against the threshold "
+            f"{figure(threshold)}), so it does not test the associations of columns."
         )
         problems.append(ThresholdProblem(kind="says nothing", text=text))
     reached = math.isfinite(noiseless) and noiseless <= threshold
     if yardstick.perfect > threshold and not reached:
         fitted = f" and a fit without noise {figure(noiseless, 2)}" if math.isfinite(noiseless) else ""
         text = (
-            f"the two halves of the public file have {figure(yardstick.perfect, 2)} between them{fitted}; the threshold "
-            f"{figure(threshold)} is below that, and cannot be met."
+            f"two halves of the public file differ by {figure(yardstick.perfect, 2)}{fitted}. The threshold "
+            f"{figure(threshold)} is smaller and cannot be met."
         )
         problems.append(ThresholdProblem(kind="cannot be met", text=text))
     elif yardstick.perfect > threshold:
         text = (
-            f"the threshold {figure(threshold)} is below what another sample would have: the two halves of the public file "
-            f"have {figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this "
-            f"very file can meet it (a fit without noise: {figure(noiseless, 2)}), another sample would not."
+            f"the threshold {figure(threshold)} is smaller than the difference between two samples: two halves of the public "
+            f"file differ by {figure(yardstick.perfect, 2)}. A release that follows the random differences of this file can "
+            f"meet the threshold (a fit without noise: {figure(noiseless, 2)}), but another sample would not."
         )
         problems.append(ThresholdProblem(kind="stricter than chance", text=text))
     elif math.isfinite(noiseless) and noiseless > threshold:
         text = (
-            f"a fit without any noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}: not the budget is "
-            "too small for it, the model is too simple. Measure the tables it is about, or take finer bins for them."
+            f"a fit without noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}. The model is too "
+            "simple, and more budget does not help. Measure the tables of this criterion, or use finer bins for them."
         )
         problems.append(ThresholdProblem(kind="cannot be met", text=text))
     return tuple(problems)
@@ -440,12 +446,12 @@ class CriterionLook:
 
     Attributes
     ----------
-    figure : of the typical candidate, the one with the median figure; NaN where no candidate has one.
-    offender : where its largest error is; None where the criterion names no part, or there is no error.
-    places : where the largest error of each candidate is, the commonest place first, with the number of candidates.
-    yardstick : what to hold the figure against.
-    noiseless : the figure of a fit without noise; NaN where there is none.
-    verdicts : what is wrong with the threshold.
+    figure : value of the typical candidate, which has the median value; NaN if no candidate has a value.
+    offender : the place of its largest error; None if the criterion has no places, or if there is no error.
+    places : the places of the largest errors of the candidates, the most frequent first, with the number of candidates.
+    yardstick : reference values of the criterion.
+    noiseless : the value for a fit without noise; NaN without a value.
+    verdicts : problems of the threshold.
     """
 
     figure: float
@@ -462,14 +468,14 @@ class CloserLook:
 
     Attributes
     ----------
-    configuration : its index.
-    candidates : how many candidates it rests on.
-    criteria : in the order of the specification.
-    unguarded : pairs of associated columns and that nothing looks at.
-    verdict : whether it is better than independent columns, and what it lost.
-    replaced : share of the rows of one candidate that its projection replaced by copies of others; 1 where it kept nothing.
-    conclusions : what a reader would take from the candidates for each intended question.
-    strengths : of the associations in the public file, for the plan.
+    configuration : index of the configuration.
+    candidates : number of inspected candidates.
+    criteria : the findings for each criterion, in the order of the specification.
+    unguarded : pairs of associated columns that no criterion tests and no generator is sure to measure.
+    verdict : whether the candidates are better than independent columns, and which pairs they lost.
+    replaced : share of the rows of one candidate that its projection replaced by copies of other rows; 1 if no row was kept.
+    conclusions : the answers to each intended question from the public file and from candidates.
+    strengths : strengths of the associations in the public file, for the plan.
     """
 
     configuration: int
@@ -483,12 +489,14 @@ class CloserLook:
 
     @property
     def pairs(self) -> tuple[UnguardedPair, ...]:
-        """Return the pairs that deserve a line."""
+        """Return the pairs to list in the report: strong pairs, and lost pairs."""
         return worth_a_line(self.unguarded)
 
 
 class NoiselessEntropy(SeededEntropy):
-    """Repeatable draws in which measurements stay as they are: the model of public rows without noise, its choices apart."""
+    """Seeded draws in which measurements get no noise: the result is a model of public rows without noise, except for random
+    choices.
+    """
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
@@ -503,8 +511,8 @@ def typical_configuration(
     results: Sequence[Sequence[AttemptResult]],
     thresholds: list[float],
 ) -> int:
-    """Return the configuration to inspect: the most often accepted, and among equals the one whose worst criterion is
-    nearest.
+    """Return the configuration to inspect: the most often accepted one, and among equal ones the one nearest to all
+    thresholds.
     """
 
     def worst(c: int) -> float:
@@ -523,7 +531,7 @@ def closer_look(trials: Trials, index: int, sensitivities: Sequence[float | None
 
     Parameters
     ----------
-    sensitivities : typical ones of the figures, as the attempts showed them.
+    sensitivities : typical sensitivities of the criterion values in the attempts.
     """
     spec, counts, seed, configuration = trials.spec, trials.counts, trials.seed, trials.spec.space[index]
     judge, random = PublicJudge(spec, counts, configuration), SeededEntropy(seed, 3, index).generator()
@@ -586,7 +594,7 @@ def _verdict(
 
 
 def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy) -> Counts | None:
-    """Draw the rows of a candidate before its projection; None where the model yields none."""
+    """Return the rows of a candidate before its projection; None if the model yields no rows."""
     try:
         return trials.candidate(replace(configuration, projection=MinimumCount(minimum_count=1)), entropy).counts
     except RejectedRound:
@@ -603,7 +611,9 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
 def _exact_figures(
     trials: Trials, judge: PublicJudge, entropy: SystemEntropy, random: np.random.Generator
 ) -> tuple[float, ...]:
-    """Compute the figures of a fit without noise, projected; NaN where a library draws the noise, or there is no table."""
+    """Return the criterion values for a fit without noise, after the projection; NaN if a library draws the noise, or without a
+    table.
+    """
     configuration = judge.configuration
     sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)
     table = None if sample is None else _projected(configuration, sample, random)

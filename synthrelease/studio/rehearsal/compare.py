@@ -1,7 +1,7 @@
-"""Methods to compare with, on a public table: made by what stands in `baselines`, and judged as configurations are.
+"""Compare a release with other methods (`baselines`) on a public table, by the same criteria, utility and risk statistics.
 
-Each is applied to the public rows over the bins of one configuration, and judged by the criteria and by the utility and risk
-figures that the configurations are judged by. None can be released (docs/appendix/baselines.md).
+Each method is applied to the public rows over the bins of one configuration. None of the methods can be used for a release
+(docs/appendix/baselines.md).
 """
 
 from __future__ import annotations
@@ -40,16 +40,18 @@ from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, c
 from synthrelease.studio.rehearsal.words import short
 
 MOST_VALUES = 2**28
-"""Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
+"""Largest number of rows times columns for methods that work row by row, because they hold several numbers of 8 bytes for
+each.
+"""
 
 T = TypeVar("T")
 
 METHODS = tuple(BASELINES)
-"""What `compare` shows where nothing is asked for."""
+"""The methods of `compare` by default."""
 
 
 def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
-    """Return the request with each of its methods once; with all methods where it names none.
+    """Return the request with each of its methods once, or with all methods if it names none.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ def checked_request(names: Sequence[str], request: ComparisonRequest) -> Compari
 
     Raises
     ------
-    InputError : for an unknown method or column, or a rate that is none.
+    InputError : for an unknown method or column, or a rate that is not between 0 and 1.
     """
     methods, swapped, key = request.method or METHODS, request.swap or (), request.swap_key or ()
     for option, names_given, names_known in (
@@ -72,7 +74,7 @@ def checked_request(names: Sequence[str], request: ComparisonRequest) -> Compari
     if len(used) != len(swapped) + len(key):
         raise InputError("--swap, --swap-key: expected different columns, found one twice.")
     if len(names) == len(used) and not key:
-        raise InputError("--swap: expected a column that stays in its place, found all of them swapped together.")
+        raise InputError("--swap: expected at least one column that is not swapped, found all columns.")
     return replace(request, method=tuple(dict.fromkeys(methods)))
 
 
@@ -82,15 +84,17 @@ class BaselineFigures:
 
     Attributes
     ----------
-    method : of `METHODS`. name : what it is, in words.
-    guarantee : "no guarantee", or the nominal one. epsilon : the number in it; None without one.
-    notes : what was chosen, and what is odd about the table.
-    not_made : why there is none, in words; empty where there is.
-    figures : per criterion the median over the copies, without noise; NaN where there is none. Empty without a table.
-    met : per criterion, whether that figure is within the threshold.
-    breaks_rules : share of the rows that no release could have, for the rules forbid them.
-    utility, risk : as of the configurations (`copies.CopyFigures`).
-    seconds : CPU time of making it; no part of what is compared, as it differs from run to run.
+    method : one of `METHODS`.
+    name : the name of the method, in words.
+    guarantee : "no guarantee", or the nominal guarantee.
+    epsilon : the epsilon of the guarantee; None without one.
+    notes : the choices that the method made, and problems of the table.
+    not_made : why there is no table, in words; empty if there is one.
+    figures : for each criterion, the median value over the copies, without noise; NaN without a value. Empty without a table.
+    met : for each criterion, whether this value is within the threshold.
+    breaks_rules : share of the rows that the rules forbid, so that no release could have them.
+    utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
+    seconds : CPU time for making the table; not stored with the results, because it differs from run to run.
     """
 
     method: str
@@ -108,7 +112,7 @@ class BaselineFigures:
 
 
 def public_file(trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest) -> ComparedFile:
-    """Return the public rows over the bins of configuration `index`, as methods take them."""
+    """Return the public rows over the bins of configuration `index`, in the form that methods need."""
     spec, configuration = trials.spec, trials.spec.space[index]
     transformation, table = configuration.transformation, merged(trials.counts, configuration)
     names, sizes = table.layout.columns, table.layout.sizes
@@ -117,7 +121,7 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
         return SeededEntropy(trials.seed, 8, *key).generator()
 
     def strength(first: int, second: int) -> float:
-        """Return Cramer's V of two columns, missing values as a value; 0 where their table is too large."""
+        """Return Cramer's V of two columns, with missing values as a value; 0 if their table is too large."""
         return cramers_v(table.marginal((first, second))) if sizes[first] * sizes[second] <= 2**20 else 0.0
 
     def risk() -> np.ndarray:
@@ -144,15 +148,17 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
 def compare_baseline(
     trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
 ) -> tuple[BaselineFigures, ...]:
-    """Make the tables of one method from the public rows over the bins of configuration `index`, and judge them."""
+    """Return the results of one method: its tables, made from the public rows over the bins of configuration `index`, are
+    judged.
+    """
     start, file, maker = process_time(), public_file(trials, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
     if file.table.total * columns > MOST_VALUES:
         return (
             not_made(
                 method,
-                f"it works row by row, and the table has {file.table.total:,} rows of {columns} columns, "
-                f"more than {MOST_VALUES:,} values; compare on a random sample to have it",
+                f"it works row by row, and the table has {file.table.total:,} rows of {columns} columns, more than "
+                f"{MOST_VALUES:,} values; to include it, compare on a random sample",
             ),
         )
     try:
@@ -160,22 +166,22 @@ def compare_baseline(
     except (ValueError, np.linalg.LinAlgError) as error:
         return (not_made(method, str(error)),)
     except MemoryError:
-        return (not_made(method, "this machine's memory is too small for it; compare on a random sample to have it"),)
+        return (not_made(method, "the memory of this machine is too small for it; to include it, compare on a random sample"),)
     taken = process_time() - start
     results = [judged(trials, index, comparison, method, table) for table in tables]
     return tuple(replace(result, seconds=taken / len(results)) for result in results)
 
 
 def not_made(method: str, why: str) -> BaselineFigures:
-    """Return a method without a table, and why."""
+    """Return the result of a method that made no table, with the reason."""
     return BaselineFigures(method=method, name=method, guarantee=NO_GUARANTEE, not_made=why, utility={}, risk={})
 
 
 def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, tables: MadeTables) -> BaselineFigures:
-    """Judge copies by criteria, utility and risk figures: copies of a table over the bins of configuration `index`."""
+    """Return the criterion values, utility and risk statistics of copies of a table over the bins of configuration `index`."""
     copies = [copy for copy in tables.copies if copy.total]
     if not copies:
-        return not_made(method, "no row of it is plausible")
+        return not_made(method, "the rules allow no row of its table")
     spec, configuration = trials.spec, trials.spec.space[index]
     judge, plausibility = PublicJudge(spec, trials.counts, configuration), spec.synthetic.merge(configuration.transformation)
     every = np.array([judge.figures(copy) for copy in copies])
@@ -212,22 +218,23 @@ def _share(value: float) -> str:
 # a few of the specification's space, or of a shortlist; its copies are those of a release at its planned budget.
 
 RELEASE = "release"
-"""The name of the configuration among the methods."""
+"""The name of the release among the methods."""
 
 TRIED = 6
-"""Configurations that are tried, evenly spread over the space; the best is compared with."""
+"""Number of configurations that are tried, evenly spread over the space. The best one is used for the comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodComparison:
-    """The outcome of a comparison.
+    """The result of a comparison.
 
     Attributes
     ----------
-    configuration, tried : the index of the configuration whose bins all methods have, and of how many it was the best.
-    methods : the release first, then the methods in the order that was asked for.
-    copies, seed : tables of each method; and what makes them repeatable.
-    n_rows : rows of the public file that the rules keep.
+    configuration, tried : index of the configuration whose bins all methods use, and the number of configurations among which
+        it was the best.
+    methods : the release first, then the methods in the requested order.
+    copies, seed : number of tables of each method, and the seed of all draws.
+    n_rows : number of rows of the public file that the rules keep.
     """
 
     spec: ReleaseSpec
@@ -243,12 +250,12 @@ class MethodComparison:
 def compare_methods(
     spec: ReleaseSpec, request: ComparisonRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> MethodComparison:
-    """Compare a release with other methods on public data. Reads nothing private, spends nothing, promises nothing.
+    """Compare a release with other methods on public data. Reads nothing private, spends nothing, and has no guarantee.
 
     Raises
     ------
-    BudgetError : when the plan has no guarantee.
-    InputError : for an unknown method or column, when the file does not fit, or the release divides its rows ([partition]),
+    BudgetError : if the plan has no guarantee.
+    InputError : for an unknown method or column, if the file does not fit, or if the release divides its rows ([partition]),
         which no other method does.
     """
     # what cannot be compared is refused before anything is read
@@ -256,8 +263,8 @@ def compare_methods(
     _ = spec.plan.total  # and what has no guarantee
     if spec.options.partition is not None:
         raise InputError(
-            f"{spec.path}: expected a release of all rows, found [partition]: its figures are about a piece of the file, and "
-            "other methods take the whole. Compare a copy of the configuration without [partition]."
+            f"{spec.path}: expected a release of all rows, found [partition]. Its statistics describe a piece of the file, but "
+            "the other methods use the whole file. Compare a copy of the configuration without [partition]."
         )
     comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
 
@@ -299,7 +306,7 @@ def compare_methods(
 
 
 def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
-    """Return the largest share of its threshold that a figure uses; infinite without a figure."""
+    """Return the largest criterion value of an attempt as a share of its threshold; infinite without values."""
     shares = [
         math.inf if figure is None or math.isnan(figure) else share_of_threshold(figure, criterion.threshold)
         for figure, criterion in zip(figures, spec.criteria, strict=True)
@@ -308,8 +315,9 @@ def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
 
 
 def share_of_threshold(figure: float, threshold: float) -> float:
-    """Return how much of a threshold a figure uses, more than 1 where it is missed; of a threshold of 0 nothing or all and
-    more."""
+    """Return a criterion value as a share of its threshold; above 1, the threshold is missed. For a threshold of 0, return 0 or
+    infinity.
+    """
     if threshold > 0:
         return figure / threshold
     return 0.0 if figure <= threshold else math.inf
@@ -317,7 +325,7 @@ def share_of_threshold(figure: float, threshold: float) -> float:
 
 @one_thread
 def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> BaselineFigures:
-    """Make copies of one configuration at the planned budget, and judge them as the methods are."""
+    """Return the results of copies of one configuration at the planned budget, judged like the methods."""
     start, copies = process_time(), list[Counts]()
     for copy in range(max(1, comparison.copies)):
         with suppress(RejectedRound):
@@ -341,7 +349,7 @@ def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> Basel
 
 
 def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
-    """Return a row for each method with a table: name, guarantee, thresholds met, CPU time, match risk, a share for each
+    """Return a row for each method with a table: name, epsilon, thresholds met, CPU time, match risk, a share for each
     criterion.
     """
     return [
@@ -362,7 +370,7 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
 
 
 def guarantee_word(method: BaselineFigures) -> str:
-    """Return epsilon in the short form of a table's cell; NONE where nothing is promised."""
+    """Return epsilon in a short form for a table; NONE without a guarantee."""
     if method.epsilon is None:
         return "NONE"
     nominal = method.guarantee.startswith("nominal")
@@ -385,16 +393,18 @@ def _share_text(figure: float, threshold: float) -> str:
 
 
 def comparison_words(comparison: MethodComparison) -> list[str]:
-    """Say what the table leaves out: the methods without a guarantee, the choices, and what was left out."""
+    """Return sentences for below the table: methods without a guarantee, choices of the methods, and methods without a
+    table.
+    """
     bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]
     sentences = []
     if bare:
-        sentences.append(f"NONE means no guarantee: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
+        sentences.append(f"NONE means no guarantee: {'; '.join(bare)}. In such a table, persons may be identified.")
     for method in nominal:
         sentences.append(
-            f"{method.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is "
-            "not that of a release, and adds up with no other."
+            f"{method.name}: an epsilon in brackets holds only between tables with the same exact statistics; it cannot be "
+            "compared with the epsilon of a release or added to it."
         )
     for method in comparison.methods:
         if method.not_made:
@@ -405,18 +415,18 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
 
 
 def configuration_words(comparison: MethodComparison) -> str:
-    """Whose bins all methods have."""
+    """Return a sentence on the configuration whose bins all methods use."""
     label = describe(comparison.spec.space[comparison.configuration])
     chosen = (
         "the only configuration" if len(comparison.spec.space) == 1 else f"the best of {comparison.tried} configurations tried"
     )
-    return f"{comparison.n_rows:,} public rows, {comparison.copies} tables of each, on the bins of {chosen}" + (
+    return f"{comparison.n_rows:,} public rows, {comparison.copies} tables of each method, on the bins of {chosen}" + (
         f": {label}" if label else ""
     )
 
 
 def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
-    """Return all results without rounding; NaN and infinity are null. CPU times differ from run to run."""
+    """Return all results for JSON, without rounding. NaN and infinity become null. CPU times differ from run to run."""
     return {
         "public_data_only": True,
         "configuration": comparison.spec.described(comparison.spec.space[comparison.configuration]),
@@ -429,12 +439,12 @@ def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
 
 
 def check_comparison_file(path: Path) -> None:
-    """Raise OutputError for a name that cannot be written, before minutes of work."""
+    """Raise OutputError for a path that cannot be written. Call this before the comparison, which takes minutes."""
     if path.suffix != ".json":
         raise OutputError(f"--out {path}: expected a file that ends in .json, found {path.name!r}.")
     check_free_name(path, "a file")
 
 
 def write_comparison(comparison: MethodComparison, path: Path) -> None:
-    """Write the whole as JSON. Raises OutputError."""
+    """Write all results of a comparison to a JSON file. Raises OutputError."""
     write_new(path, json.dumps(comparison_document(comparison), indent=2, allow_nan=False) + "\n")

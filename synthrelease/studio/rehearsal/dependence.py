@@ -1,6 +1,6 @@
 """Measure the association between columns of a public table, and select the tables that a model should measure.
 
-Everything here looks at exact counts: of public data alone.
+Everything here uses exact counts, of public data only.
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ from synthrelease.generators.measurements import weight_of
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS, MODEL_CELLS_OF_MANY, MANY_COLUMNS = 2**18, 2**16, 30
-"""Of the largest clique of a model, and of one of more than so many columns, whose cliques are many: such a model is fitted in
-seconds. On 50 columns that one hidden number ties, `init` took 38 CPU s in place of about 200, and kept 79% in place of 80%."""
+"""Largest number of cells of the largest clique of a model; the second number is for models of many columns, which have many
+cliques. Such a model is fitted in seconds. For 50 columns that depend on one hidden number, the limit reduced `init` from about
+200 to 38 CPU seconds, and the preserved associations from 80% to 79%.
+"""
 
 LEAST_MOVED = 0.01
-"""Distance from independence, a share of all rows, from which on a pair is strong: V alone is large for a few odd rows."""
+"""Least distance from independence of a strong pair, as a share of all rows, because Cramer's V alone is large for a few odd
+rows.
+"""
 LEAST_ODD = 20
-"""Rows in one cell beyond those of independence from which on a pair that is not strong is more than a few odd rows."""
+"""Least number of rows in one cell beyond independence for which a pair that is not strong is more than a few odd rows."""
 
 MOST_ROUNDS, FEW_ROUNDS = 8, 2
 _SHARE_OF_PRICE = 0.5
 _MOST_BLOCKED = 40
-"""Tables, the most wrong, of which it is asked whether a model can hold them."""
+"""Number of tables with the largest errors for which the search checks whether a model can contain them."""
 _KEPT = 0.75
-"""Part of Cramer's V that a model must keep before noise, so that a release keeps half of it."""
+"""Share of Cramer's V that a model without noise must preserve, so that a release preserves half of it."""
 _PRECISION, _FINEST, _SWEEPS = 0.2, 0.05, 150
-"""A model of the search is fitted until its cells move by such a part of the noise deviation of a release, or of a row."""
+"""A model of the search is fitted until its cells change by less than this share of the noise of a release, or of a row."""
 _BETTER = 0.75
-"""The error of the worst pair that does not fit falls to this part of itself, or tables are not exchanged again."""
+"""Tables are exchanged again only if the error of the worst pair that does not fit fell to this share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +58,12 @@ class Pair:
 
     Attributes
     ----------
-    columns : their names.
-    distance : the share of all rows that would have to change for them to be independent: total variation distance between
-        their table and the product of its margins, over the rows with a value of both.
-    largest_cell : the largest difference of a cell of their table from that product, as a share of all rows.
-    cramers_v : Cramer's V of the rows with a value of both, from 0 for independence to 1, less what chance makes of it.
-    beyond_chance : the distance without what a sample of so many rows has of itself; below 0 where it has no more.
+    columns : the names of the two columns.
+    distance : share of all rows that would have to change to make the columns independent: the total variation distance between
+        their table and the product of its margins, over the rows with a value of both columns.
+    largest_cell : largest difference between a cell of the table and this product, as a share of all rows.
+    cramers_v : Cramer's V over the rows with a value of both columns, from 0 for independence to 1, corrected for chance.
+    beyond_chance : the distance minus the distance that a sample of this size has by chance; may be below 0.
     """
 
     columns: tuple[str, str]
@@ -70,16 +74,18 @@ class Pair:
 
     @property
     def strong(self) -> bool:
-        """Return whether the two are associated, by Cramer's V and by the rows that would have to change."""
+        """Return whether the two columns are associated, by Cramer's V and by the share of rows that would have to change."""
         return self.cramers_v >= LEAST_STRENGTH and self.distance >= LEAST_MOVED
 
     def faint(self, n_rows: int) -> bool:
-        """Return whether the two are associated, for so many rows, but only in a few of them, as rare indicators are."""
+        """Return whether the two columns are associated only in a few of this number of rows, as rare indicators are."""
         return self.cramers_v >= LEAST_STRENGTH and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
 
     @classmethod
     def of(cls, columns: tuple[str, str], counts: np.ndarray, n_rows: int) -> Pair:
-        """From (n_first, n_second) counts of the rows with a value of both; a table of no rows is independent."""
+        """Return the dependence in (n_first, n_second) counts of the rows with a value of both columns. A table without rows is
+        independent.
+        """
         apart = np.abs(from_independence(counts))
         return cls(
             columns=columns,
@@ -95,8 +101,8 @@ def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
 
     Parameters
     ----------
-    missing : columns whose last bin is no value. Rows without a value of either column say nothing of associations;
-        that two columns are missing together is known from the form they were asked on.
+    missing : columns whose last bin is the bin of missing values. Rows with a missing value do not count: that two columns are
+        missing together follows from the questionnaire.
     """
     names, marginals = table.layout.columns, with_pairs(table)
     pairs = [
@@ -117,7 +123,7 @@ def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str])
 
 
 def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the strong pairs, those furthest from independence beyond chance first."""
+    """Return the strong pairs, the pair with the largest distance beyond chance first."""
     return sorted((pair for pair in pairs if pair.strong), key=lambda pair: -pair.beyond_chance)
 
 
@@ -156,28 +162,28 @@ def from_independence(counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Purse:
-    """The most that all tables of a model may cost together.
+    """The budget that all tables of a model share.
 
     Attributes
     ----------
-    kind : of their noise.
-    cost : an epsilon, or a rho where the noise is Gaussian.
+    kind : the kind of noise of the tables.
+    cost : an epsilon, or a rho for Gaussian noise.
     """
 
     kind: type[CountNoise]
     cost: Fraction
 
     def noise(self, share: Fraction) -> CountNoise:
-        """Return the noise of a table that gets this share of the cost."""
+        """Return the noise of a table that gets this share of the budget."""
         return self.kind.of_table(self.cost * share)
 
     def rows_of_noise(self, tables: _Sharing) -> float:
-        """Return the noise expected in all cells of tables that share the cost by their weights, in rows."""
+        """Return the sum of the expected noise of all cells of tables that share the budget by their weights, in rows."""
         return self._whole * tables.weight**self._power * tables.cells
 
     @cached_property
     def _whole(self) -> float:
-        """Return the expected noise of a cell of a table that gets the whole cost."""
+        """Return the expected noise of a cell of a table that gets the whole budget."""
         return self.kind.of_table(self.cost).mean_size
 
     def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
@@ -188,20 +194,20 @@ class Purse:
 
     @property
     def _power(self) -> float:
-        """With which power of its share a table's noise falls."""
+        """Return the power of the share of a table with which its noise falls."""
         return 0.5 if self.kind is RoundedGaussian else 1.0
 
     @property
     def single_columns(self) -> bool:
-        """Return whether each column is worth a table of its own, beside those that contain it: where squares of shares add
-        up.
+        """Return whether each column should get a table of its own, in addition to tables that contain it. True for Gaussian
+        noise.
         """
         return self.kind is RoundedGaussian
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Sharing:
-    """Tables that share a purse: the sum of their weights, and that of their cells, each smaller for a larger weight."""
+    """Sums over tables that share a budget: of their weights, and of their cells, which count less for a larger weight."""
 
     weight: float
     cells: float
@@ -216,9 +222,9 @@ class TellingTables:
 
     Attributes
     ----------
-    tables : columns of each table.
-    lost : strong pairs, by name, that a model of these tables loses, and whose own table it cannot hold beside them.
-    faint : pairs that a model of these tables loses and that are associated in few rows alone, the closest first.
+    tables : the columns of each table.
+    lost : names of strong pairs that a model of these tables loses, and whose own table it cannot contain in addition.
+    faint : pairs that a model of these tables loses and that are associated only in few rows, the strongest first.
     """
 
     tables: tuple[Columns, ...]
@@ -240,17 +246,17 @@ def telling_tables(
 
     In rounds, after the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022), without noise because the table is
     public: a model is fitted to the tables so far; of the tables that it gets most wrong those are added whose error, in rows,
-    is above the noise that measuring one more table adds to all of them. Pairs go first, then tables of three columns; last the
-    strong pairs that the model would still lose, where their own noise does not hide them. The tables that a model can hold are
-    limited by `most_cells`: where a pair does not fit that the model gets more wrong than any, it takes the place of others.
-    Every column is in one of the tables.
+    is above the noise that measuring one more table adds to all of them. Pairs are selected first, then tables of three
+    columns, and last the strong pairs that the model would still lose, unless their own noise would hide them. `most_cells`
+    limits the tables of a model. If the pair with the largest error does not fit, it replaces other tables. Every column is in
+    at least one table.
 
     Parameters
     ----------
-    purse : for all measurements together, which share it by `weight_of`.
-    missing : columns whose last bin is no value.
-    first : tables that come before all others, as far as a model can hold them.
-    progress : told of every round.
+    purse : the budget of all measurements, which share it by `weight_of`.
+    missing : columns whose last bin is the bin of missing values.
+    first : tables that are selected before all others, as far as a model can contain them.
+    progress : called in every round.
     """
     search = _Search(table, plausibility, purse, first, progress)
     lost, faint = list[tuple[str, str]](), list[Pair]()
@@ -259,7 +265,7 @@ def telling_tables(
     try:
         worst = math.inf
         for number in range(MOST_ROUNDS):
-            progress(f"looking for tables of two columns: round {number + 1} of {MOST_ROUNDS} at most")
+            progress(f"looking for tables of two columns: round {number + 1} of at most {MOST_ROUNDS}")
             errors = search.errors_of(search.modelled(seed + number), pairs)
             if search.add_best(pairs, errors):
                 continue
@@ -269,7 +275,7 @@ def telling_tables(
             worst = errors[blocked[0]]
             search.put_first(blocked[: max(2, len(table.layout.sizes) // 4)])
         for number in range(FEW_ROUNDS):
-            progress(f"looking for tables of three columns: round {number + 1} of {FEW_ROUNDS} at most")
+            progress(f"looking for tables of three columns: round {number + 1} of at most {FEW_ROUNDS}")
             candidates = [*pairs, *search.triples()]
             if not search.add_best(candidates, search.errors_of(search.modelled(seed + MOST_ROUNDS + number), candidates)):
                 break
@@ -285,9 +291,10 @@ def telling_tables(
 
 
 def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> float:
-    """Return the sum of all cells' errors, minus the part that a sample of so many rows has: the next sample has others.
+    """Return the sum of the errors of all cells, minus the sampling error of a sample of this size.
 
-    A cell with m rows is off by sqrt(2 m / pi) on average, with variance m (1 - 2 / pi); two deviations of the sum count, too.
+    The mean sampling error of a cell with m rows is sqrt(2 m / pi), with variance m (1 - 2 / pi). Two standard deviations of
+    the sum are subtracted, too.
     """
     chance = float(np.sqrt(np.maximum(model, 0) * (2 / np.pi)).sum()) + 2 * math.sqrt(float(model.sum()) * (1 - 2 / math.pi))
     return float(np.abs(counts - model).sum()) - chance
@@ -298,7 +305,7 @@ def _pairs(table: Counts) -> list[Columns]:
 
 
 class _Search:
-    """The tables chosen so far, each with the knowledge about the public table."""
+    """The search for tables: the tables chosen so far, and the errors of their model on the public table."""
 
     def __init__(
         self, table: Counts, plausibility: Plausibility, purse: Purse, first: Sequence[Columns], progress: Callable[[str], None]
@@ -315,7 +322,7 @@ class _Search:
         self.put_first(())
 
     def errors_of_independence(self) -> dict[Columns, float]:
-        """Compute `errors_of` a model that knows single columns alone."""
+        """Compute `errors_of` for a model of independent columns."""
         errors = {}
         for pair in (pair for pair in _pairs(self.table) if not self.known(pair)):
             counts = self.exact.get(pair)
@@ -323,7 +330,7 @@ class _Search:
         return errors
 
     def tables(self) -> tuple[Columns, ...]:
-        """Return the chosen ones that none contains, and by itself every column that is in none or is worth a table of its
+        """Return the chosen tables that no other contains, and single columns that are in no table or get a table of their
         own.
         """
         chosen = [columns for columns in self.chosen if not any(set(columns) < set(other) for other in self.chosen)]
@@ -332,7 +339,7 @@ class _Search:
         return (*sorted(chosen), *alone)
 
     def triples(self) -> list[Columns]:
-        """Return triples of columns of which at least two pairs are chosen."""
+        """Return the triples of columns with at least two chosen pairs."""
         pairs = {pair for columns in self.chosen for pair in combinations(columns, 2)}
         triples = set()
         for first, second in combinations(sorted(pairs), 2):
@@ -344,8 +351,8 @@ class _Search:
     def modelled(self, seed: int) -> Counts:
         """Draw a table of the same size from the model of the chosen tables.
 
-        The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes. The fit
-        starts from the parameters of the model before.
+        The tables get the precision of the measurements of a release, because a fit to exact counts takes minutes. The fit
+        starts from the parameters of the previous model.
         """
         tables = self.tables()
         self.progress(f"fitting a model of {len(tables)} tables")
@@ -369,7 +376,7 @@ class _Search:
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:
-        """Return the parameters of the previous model; for a table that replaced others, the sum of theirs."""
+        """Return the parameters of the previous model; a table that replaced others gets the sum of their parameters."""
         start = {columns: np.zeros([self.sizes[column] for column in columns]) for columns in tables}
         for columns, parameters in self._parameters.items():
             if home := next((other for other in tables if set(columns) <= set(other)), None):
@@ -377,13 +384,15 @@ class _Search:
         return list(start.values())
 
     def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
-        """Return, for each of these candidates that is not chosen, the model's rows in wrong cells, beyond chance."""
+        """Return, for each candidate that is not chosen, the number of rows that the model has in wrong cells, beyond
+        chance.
+        """
         modelled = with_pairs(model)
         unknown = (columns for columns in candidates if not self.known(columns))
         return {columns: _beyond_chance(self.exact.get(columns), modelled.get(columns)) for columns in unknown}
 
     def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
-        """Pairs that the model keeps less than `_KEPT` of, by Cramer's V."""
+        """Return the strong pairs of which the model preserves less than `_KEPT` of Cramer's V."""
         modelled = {pair.columns: pair.cramers_v for pair in strongest_pairs(model, missing=missing)}
         return [
             pair
@@ -404,7 +413,7 @@ class _Search:
         return first, second
 
     def blocked(self, candidates: Iterable[Columns], errors: Mapping[Columns, float]) -> list[Columns]:
-        """Return tables that are worth their cost but that a model cannot hold beside those chosen so far; the largest
+        """Return tables that are worth their cost but that a model cannot contain in addition to the chosen tables; the largest
         errors first.
         """
         present = self._present()
@@ -413,12 +422,12 @@ class _Search:
         return [columns for columns in worst if not self._fits(columns)]
 
     def put_first(self, tables: Iterable[Columns]) -> None:
-        """Choose these, and those chosen before that a model can hold beside them, in the order in which they were chosen."""
+        """Choose these tables, and keep the earlier ones that a model can contain in addition, in the order of their choice."""
         before, self.chosen, self._refused = self.chosen, {}, set()
         self._choose([*self.first, *tables, *before])
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Choose these, too, as far as a model can hold them."""
+        """Choose these tables, too, as far as a model can contain them."""
         self._choose(map(self.places, pairs))
 
     def _choose(self, tables: Iterable[Columns]) -> None:
@@ -435,8 +444,8 @@ class _Search:
         return any(map(frozenset(columns).issubset, self.chosen.values()))
 
     def _fits(self, columns: Columns) -> bool:
-        """Return whether a model can hold this table beside the chosen ones; a table that does not fit does not fit beside
-        more.
+        """Return whether a model can contain this table in addition to the chosen ones. A table that does not fit is not tried
+        again.
         """
         if columns in self._refused:
             return False
@@ -446,8 +455,8 @@ class _Search:
         return fits
 
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
-        """Add tables, the largest error for their cost first, while they are worth it and a model can hold them; return how
-        many.
+        """Add tables, the largest error relative to the cost first, while they are worth their cost and a model can contain
+        them. Return their number.
         """
         added: list[Columns] = []
         present = self._present()
@@ -466,21 +475,21 @@ class _Search:
         return len(added)
 
     def _price(self, columns: Columns, present: _Sharing) -> float:
-        """Return half the expected noise, in rows, that measuring this table adds: its own, and that of the others for smaller
-        shares.
+        """Return half of the expected noise, in rows, that measuring this table adds: its own noise, and the additional noise
+        of the other tables with smaller shares.
 
-        Half, because what is known of one table also mends others that share columns with it. On two registers of 15 and 34
-        columns the distances of two and three columns were smallest at about that part, and rose on both sides of it.
+        Only half counts, because one table also improves other tables with shared columns. On two registers of 15 and 34
+        columns, the errors of tables of two and three columns were smallest with about this factor.
 
         Parameters
         ----------
-        present : all tables that were chosen so far.
+        present : sums over all tables chosen so far.
         """
         with_it = self.purse.rows_of_noise(present + self._sharing([columns]))
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _present(self) -> _Sharing:
-        """Return all tables chosen so far, and those of every single column."""
+        """Return all tables chosen so far, and the table of every single column."""
         alone = [(column,) for column in range(len(self.sizes)) if self.purse.single_columns]
         return self._sharing([*self.chosen, *alone])
 

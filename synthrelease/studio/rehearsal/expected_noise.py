@@ -1,4 +1,4 @@
-"""Compute the errors of answers by noise, the epsilon that an accuracy needs, and errors of a survey beside them."""
+"""Predict the errors of answers due to noise, the epsilon that an accuracy needs, and the sampling errors of a survey."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 60
 _DEAREST = Fraction(1000)
-"""Generation budget up to which one is looked for."""
+"""Largest generation budget of the search for an accuracy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedAnswer:
-    """The effect of noise on the answer of an intended question.
+    """The expected error of the answer to an intended question due to noise.
 
     Attributes
     ----------
-    question : in words.
-    table : the columns of the measured table that answers it best; empty where none holds its columns together.
-    cells : how many of its cells are added up.
-    off : by how many rows the count that is asked for is off at most, in 95 of 100 releases; None without a table.
-    why : why nothing is said; empty where something is.
+    question : the question, in words.
+    table : the columns of the measured table with the best answer; empty if no table has all columns of the question.
+    cells : number of cells that are added up.
+    off : largest error of the count of the question, in rows, in 95 of 100 releases; None without a table.
+    why : why there is no expected error; empty if there is one.
     """
 
     question: str
@@ -69,12 +69,12 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
     def expected(intended: QuestionTable) -> ExpectedAnswer:
         if not tables:
-            raise InputError("the model chooses what it measures; a rehearsal shows it")
+            raise InputError("the generator chooses its tables itself, so only a rehearsal shows the error")
         query, given = intended.query, intended.given
         parts = split_question(query).conditions if is_question(query) else (query, given)
         condition = parse_condition(" and ".join(f"({part})" for part in parts if part), columns)
         if condition.columns & apart:
-            raise InputError("rows of a rare bin are in no table; a rehearsal shows it")
+            raise InputError("rows of a rare bin are in no table, so only a rehearsal shows the error")
         needed = condition.columns | ({intended.mean} if intended.mean else set())
         chosen = tuple(column for column in columns.schema if column.name in condition.columns)
         met, answers = int(condition.mask(chosen).sum()) if chosen else 1, []
@@ -83,7 +83,7 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
             beside = math.prod(size for name, size in sizes if name not in condition.columns)
             answers.append((table.off(max(1, met) * beside), met * beside, table.columns))
         if not answers:
-            raise InputError("no measured table holds its columns together")
+            raise InputError("no measured table has all its columns")
         off, cells, names = min(answers)
         return ExpectedAnswer(question=question(intended), table=names, cells=cells, off=off)
 
@@ -97,7 +97,9 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
-    """Return the error in rows of each intended question, in words, and of the count of one bin of each column."""
+    """Return the expected error in rows for each intended question, and for the count of one bin of each column, by question or
+    column.
+    """
     of_questions = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
     return of_questions | off_by_column(measured_tables(spec))
 
@@ -107,12 +109,12 @@ def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | Non
 
     Parameters
     ----------
-    name : of `accuracies`: an intended question, or a column.
+    name : a key of `accuracies`: an intended question, or a column.
 
     Returns
     -------
     ReleaseSpec | None
-        None where no measured table tells it, or no budget is enough.
+        None if no measured table has the columns, or if no budget is enough.
     """
 
     def off(generation: Fraction) -> float:
@@ -133,7 +135,7 @@ def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | Non
 # What the answers of a survey are off by: drawing the sample, answers that are missing, and the noise, side by side.
 
 REPLICATES = 200
-"""Samples that are drawn from the public file."""
+"""Number of samples that are drawn from the public file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,11 +144,11 @@ class SurveyErrors:
 
     Attributes
     ----------
-    answer : of the public file, with its design weights, among rows with an answer.
-    sampling : by drawing clusters (or rows) within strata, as the design does.
-    missing : by answers that go missing as often as in the public file, by stratum and weight class.
-    noise : of the measured table that answers the question best; None where none holds its columns.
-    why : why there is none of this; empty where there is.
+    answer : answer of the public file, with its design weights, among rows without a missing value.
+    sampling : error due to drawing clusters (or rows) within strata, as the design does.
+    missing : error due to missing answers, which are as frequent as in the public file, by stratum and weight class.
+    noise : error due to the noise of the measured table with the best answer; None if no table has the columns.
+    why : why there are no errors; empty if there are.
     """
 
     question: str
@@ -173,10 +175,9 @@ class _PublicSample:
     unit: np.ndarray
 
     def replicates(self, random: np.random.Generator) -> Iterator[np.ndarray]:
-        """Yield (n_units,) how often each unit counts: of n units of a stratum n - 1 are drawn, each n / (n - 1) times.
-
-        Their variance is the unbiased one, where units count once: n - 1 in place of n (Rao & Wu 1988). A stratum of one unit
-        has no such error.
+        """Yield (n_units,) the weight of each unit in a bootstrap sample (Rao & Wu 1988). In a stratum of n units, n - 1 units
+        are drawn, and each draw counts n / (n - 1) times, so that the variance is unbiased. A stratum of one unit has no
+        sampling error.
         """
         stratum_of = self.stratum[np.unique(self.unit, return_index=True)[1]]
         members = [np.flatnonzero(stratum_of == stratum) for stratum in np.unique(stratum_of)]
@@ -202,7 +203,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
     design = spec.options.design
     if design is None or not spec.questions:
-        raise InputError("--design: expected a configuration with [design] and [[intended_queries]], found one without.")
+        raise InputError("--design: expected a configuration with [design] and [[intended_queries]], found one without them.")
     clusters = [] if design.clusters is None else [design.clusters]
     rule, atoms, keys = BinRule(spec.schema, spec.input), list[np.ndarray](), dict[str, list[str | None]]()
     for _, batch in batches(data, spec.schema, spec.input, [*design.strata, *clusters]):
@@ -228,11 +229,11 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
 
 def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, random: np.random.Generator) -> SurveyErrors:
-    """Return the errors of one share or mean."""
+    """Return the sampling, missingness and noise errors of one share or mean."""
     try:
         asked = parse_question(words, sample.columns)
         if asked.kind not in ("share", "mean") or asked.by or asked.groups or asked.slots:
-            raise InputError("only shares and means of one group of rows are rehearsed")
+            raise InputError("only shares and means of one group of rows have these errors")
     except InputError as error:
         return SurveyErrors(question=words, why=str(error))
     columns = tuple(column for column in sample.columns.schema if column.name in asked.columns)

@@ -1,4 +1,4 @@
-"""Maximum likelihood of a logistic regression on groups of rows, by Newton's method; none where the groups are separated."""
+"""Fit logistic regressions to counts of groups of rows by maximum likelihood, and detect groups that are separated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Design:
-    """A model matrix: (n, k_1) columns that are mostly 0, which stay sparse, and then (n, k_2) others."""
+    """A model matrix with (n, k_1) sparse columns, followed by (n, k_2) dense columns."""
 
     few: sparse.csr_matrix
     many: np.ndarray
@@ -49,8 +49,8 @@ def most_likely(
 
     Parameters
     ----------
-    start, penalty : (k,) where to start, and the weight of each squared coefficient, at least 0.
-    small : whether a step is so small that the maximum is reached.
+    start, penalty : (k,) initial coefficients, and the weight of each squared coefficient, at least 0.
+    small : a function that returns whether a step is so small that the maximum is reached.
     """
 
     def likelihood(coefficients: np.ndarray) -> float:
@@ -84,13 +84,13 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
 
     Returns
     -------
-    None where the rows do not determine the estimates: where a column is a linear function of the others, and where a line
-    separates the outcomes, so that the likelihood grows without end. Newton's method then takes steps of about 1 in the linear
-    predictor for ever, which is how it is found out: near a maximum its steps shrink quadratically.
+    None if the rows do not determine the estimates: if a column is a linear function of the others, or if a line separates the
+    outcomes, so that the likelihood has no maximum. Separation is detected by the steps of Newton's method: they stay about 1
+    in the linear predictor, while near a maximum they shrink quadratically.
 
     Notes
     -----
-    What is here has no penalty: an estimate is the textbook's.
+    The regression has no penalty; the estimates are the textbook estimates.
     """
     design = sparse.csr_matrix(design)
     used = rows > 0

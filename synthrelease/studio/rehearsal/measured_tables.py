@@ -1,4 +1,4 @@
-"""The noisy tables that a plan measures, and what readers can ask of them, known from the two files."""
+"""List the noisy tables that a plan measures, and the questions that readers can ask, from the two files alone."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredTable:
-    """A table of which every cell is counted with noise, whatever the data are.
+    """A table whose cells are all counted with noise, whatever the data.
 
     Attributes
     ----------
-    columns : its columns.
-    sizes : their numbers of bins.
-    noise : of each of its cells.
+    columns : the columns of the table.
+    sizes : the number of bins of each column.
+    noise : the noise of each cell.
     """
 
     columns: tuple[str, ...]
@@ -32,13 +32,13 @@ class MeasuredTable:
     noise: CountNoise
 
     def off(self, cells: int) -> float:
-        """Return the largest error in rows of the sum of so many cells, in 95 of 100 releases."""
+        """Return the largest error, in rows, of the sum of this number of cells, in 95 of 100 releases."""
         noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
         return half_width(noises, np.ones(1), 0.0, LEVEL)
 
 
 def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
-    """Return the tables that the first generator's models measure; none where it chooses them itself."""
+    """Return the tables that the first generator measures; empty if it chooses its tables itself."""
     generator = spec.space.generators[0]
     if not isinstance(generator, MeasuringGenerator):
         return ()
@@ -54,19 +54,19 @@ def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
 
 
 def askable_in_words(spec: ReleaseSpec) -> str:
-    """Return what readers can ask of the published noisy tables, in a sentence for screens."""
+    """Return sentences on the questions that readers can ask of the published noisy tables."""
     tables, generator = measured_tables(spec), spec.space.generators[0]
     if not spec.publish_measurements:
         way = (
             "set [selection] publish_measurements = true"
             if tables
-            else f"take a family that measures tables, not {generator.family}"
+            else f"use a family that measures tables, not {generator.family}"
         )
         if getattr(generator, "pairs", None):
             way = 'remove pairs = "agreements" and set [selection] publish_measurements = true'
         divided = spec.options.partition is not None or spec.options.split is not None
         advice = "" if divided else f" For ask.html and `estimate` {way}."
-        return f"Readers get rows, and no answers with intervals: no noisy table is published.{advice}"
+        return f"Readers get rows, but no answers with intervals, because no noisy table is published.{advice}"
     n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
     held = [
         {names for table in tables for names in combinations(sorted(table.columns), size)}
@@ -77,7 +77,7 @@ def askable_in_words(spec: ReleaseSpec) -> str:
     parts += [so_many(len(held[2]), "group of three columns", "groups of three columns")] if largest > 2 else []
     asked = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
     named = len(spec.models.models) if spec.models else 0
-    on_purpose = f", and {so_many(named, 'question', 'questions')} measured on purpose" if named else ""
+    on_purpose = f", and {so_many(named, 'named question', 'named questions')}" if named else ""
     return (
         f"Readers can ask: shares, numbers of rows, means and quantiles of {asked}{on_purpose}, each with an interval, in "
         "ask.html (no program needed) or with `estimate`."

@@ -1,4 +1,6 @@
-"""Which generator a draft names, and at which budget: the cheapest that keeps enough, as fits to the public file show it."""
+"""Choose the generator, tables and budget of a draft: the cheapest plan that preserves enough associations in fits to the
+public file.
+"""
 
 from __future__ import annotations
 
@@ -50,40 +52,48 @@ from synthrelease.studio.rehearsal.dependence import (
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8
-"""Shares of the associations that fits to public rows keep: what a cheaper budget must reach, and what a draft aims at."""
+"""Shares of the associations that fits to public rows preserve: the share that a cheaper plan must reach, and the aim of a
+draft.
+"""
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
-"""Of a whole release that can be drafted."""
+"""Smallest and largest epsilon of a whole release that can be drafted."""
 _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
-"""Epsilons of a whole release that are tried."""
+"""Epsilons of a whole release to try."""
 AIMED = Fraction(2)
 """Epsilon of a whole release above which a draft asks whether it is worth it."""
 TELLING = 1.25
-"""Distance of independent columns from held-out rows over the distance of another sample, above which the share of the
-associations that is kept can be estimated."""
+"""Least ratio of two distances from held-out rows (independent columns over another sample) with which the preserved share can
+be estimated.
+"""
 BETTER = 0.05
-"""What wider bins, or a generator that publishes no tables, must keep more to be drafted at the same epsilon."""
+"""Least gain in the preserved share for which a draft uses wider bins, or a generator that publishes no tables, at the same
+epsilon.
+"""
 CLEARLY = 0.02
-"""By less than this, figures differ through the noise of single fits."""
+"""Smaller differences between shares may be due to the noise of single fits."""
 PRIOR_WEIGHT = {True: 100, False: 30}
-"""How many records the uniform table is worth, by whether the noise is pure: Gaussian noise is smaller, and bears less of a
-prior. Other weights were raced until three registers kept no more by it on their private halves: Adult 90% with and without,
-NIST's excerpt 72% with and 74% without, ten scales of 13 bins 54% with and without."""
+"""How many records the uniform table is worth, by whether the noise is pure: Gaussian noise is smaller, and needs less of a
+prior. Other weights were tried, but three registers preserved no more on their private halves: Adult 90% with and without,
+NIST's excerpt 72% with and 74% without, ten scales of 13 bins 54% with and without.
+"""
 _FITS, _LOST = 4, 0.5
-"""Fits that a figure rests on, at most: the third and fourth only where the first two differ. A pair of which a fit
-keeps a smaller part of Cramer's V, the root of the mean square contingency in proportion, is lost in it."""
+"""Largest number of fits for a share; the third and fourth fit are only made if the first two differ. A pair is lost in a fit
+that preserves a smaller part of Cramer's V (in proportion to the root of the mean square contingency).
+"""
 _WITHIN_REACH = 0.03
-"""New tables are looked for at a smaller epsilon where the old ones keep less than enough by no more than this."""
+"""At a smaller epsilon, new tables are searched only if the old ones miss the wanted share by at most this difference."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """The guarantee that a steward requests.
+    """The requirements of a steward for a draft.
 
     Attributes
     ----------
-    epsilon : of the whole release, at most; None leaves it to the race.
-    pure : whether delta is to be 0.
-    important : columns whose pairs are measured first and promised, by their names in the file, later in the release.
+    epsilon : largest epsilon of the whole release; None to let `init` choose.
+    pure : whether delta is 0.
+    important : columns whose pairs are measured first and get a criterion, first by their names in the file, later by their
+        names in the release.
     """
 
     epsilon: Fraction | None = None
@@ -92,11 +102,11 @@ class Promise:
 
     @classmethod
     def of(cls, epsilon: str | None, *, pure: bool, important: tuple[str, ...] = ()) -> Promise:
-        """Read the guarantee that a user typed.
+        """Return the requirements that a user typed.
 
         Raises
         ------
-        InputError : for what is no epsilon from `LEAST_EPSILON` to `MOST_EPSILON`.
+        InputError : if the epsilon is no number from `LEAST_EPSILON` to `MOST_EPSILON`.
         """
         try:
             most = None if epsilon is None else exact(epsilon)
@@ -113,13 +123,15 @@ class Promise:
 
     @property
     def totals(self) -> tuple[Fraction, ...]:
-        """Epsilons of the whole release to try: the first is aimed at, and each of the next is for a draft that is not good."""
+        """Return the epsilons of the whole release to try: the first is the aim, and the next ones are for a draft that
+        preserves too little.
+        """
         if self.epsilon is not None:
             return (self.epsilon,)
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget of tables that cost so large an epsilon in all."""
+        """Return the budget of tables that together cost this epsilon."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -134,16 +146,16 @@ class Kept:
 
     Attributes
     ----------
-    share : of the dependence of all pairs, from 0 for independent columns to 1 for another sample; of the pairs with the
-        strongest associations where all pairs cannot tell; None where these cannot tell either.
-    error : standard deviation of the share between so many `fits`.
-    off, independent, sample : the share of the held-out rows in a wrong cell of a table of two columns, on average: of the
-        fits, of independent columns, and of another sample.
-    strong : the number of pairs of associated columns.
-    lost : associated pairs, also those associated in few rows alone, that most fits lose.
-    strongest_alone : whether the share is that of the pairs with the strongest associations.
-    of_all_rows : whether the held-out rows are all rows of persons of whom a release has some.
-    in_first_bins : whether differences are measured in narrower bins than the draft has.
+    share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample; only of the
+        pairs with the strongest associations, if it cannot be estimated from all pairs; None if it cannot be estimated at all.
+    error : standard deviation of the share between the fits; their number is `fits`.
+    off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns: for the fits, for
+        independent columns, and for another sample.
+    strong : number of pairs of associated columns.
+    lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
+    strongest_alone : whether the share is only about the pairs with the strongest associations.
+    of_all_rows : whether the held-out rows are all rows of persons, of whom a release has only some rows.
+    in_first_bins : whether differences are measured in narrower bins than the bins of the draft.
     """
 
     share: float | None
@@ -160,18 +172,18 @@ class Kept:
 
     @property
     def strong_lost(self) -> tuple[Pair, ...]:
-        """The lost pairs that are not associated in few rows alone."""
+        """Return the lost pairs that are associated in more than a few rows."""
         return tuple(pair for pair in self.lost if pair.strong)
 
     def better(self, other: Kept) -> bool:
-        """Return whether fewer pairs are lost, and as much is kept: less by no more than a standard error of the difference."""
+        """Return whether this result loses fewer pairs and preserves as much, or less by at most a standard error."""
         slack = max(CLEARLY, math.hypot(*(kept.error / math.sqrt(kept.fits) for kept in (self, other))))
         as_much = self.share is None or other.share is None or self.share >= other.share - slack
         return as_much and len(self.lost) < len(other.lost)
 
     @property
     def words(self) -> str:
-        """The figure in a sentence: the same in `init`, the plan, the card and release.json."""
+        """Return a sentence with the share, which is the same in `init`, the plan, the card and release.json."""
         if self.share is None:
             return "The public file has too few rows to estimate how much of the associations a release preserves."
         rows = "all rows of the persons of the other half" if self.of_all_rows else "the other half"
@@ -194,19 +206,19 @@ class Kept:
 
 
 def shown_share(share: float) -> str:
-    """Return a kept share in percent, from 0% to 100%."""
+    """Return a preserved share in percent, from 0% to 100%."""
     return f"{max(0.0, min(1.0, share)):.0%}"
 
 
 class Comparison:
-    """The rows that fits are compared with, in two halves, and their distances from another sample and from independent
+    """The two halves of the rows with which fits are compared, and their distances from each other and from independent
     columns.
 
     Parameters
     ----------
-    sides : the halves, in the bins that differences are measured in.
+    sides : the two halves, in the bins in which differences are measured.
     pairs : all pairs of the columns.
-    missing : columns whose last bin is no value.
+    missing : columns whose last bin is the bin of missing values.
     """
 
     def __init__(self, sides: tuple[Counts, Counts], pairs: Sequence[Pair], missing: Collection[str], seed: int):
@@ -215,7 +227,7 @@ class Comparison:
 
     @cached_property
     def shares(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return for each half the tables of all pairs."""
+        """Return the tables of all pairs for each half."""
         left, right = (shares_of_pairs(side, self.columns, self.pairs) for side in self.sides)
         return left, right
 
@@ -229,8 +241,8 @@ class Comparison:
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
-        """Return which pairs show what a fit preserves, all or those with the strongest associations, and whether they do:
-        independent columns are clearly farther away than another sample.
+        """Return the pairs for estimating the preserved share (all, or those with the strongest associations), and whether the
+        estimate is possible: independent columns must be clearly farther away than another sample.
         """
         strongest = [self.pairs.index(pair) for pair in tied_pairs(self.pairs)[: len(self.columns)]]
         every, (sample, independent) = list(range(len(self.pairs))), self.yardsticks
@@ -241,19 +253,21 @@ class Comparison:
 
     @cached_property
     def associated(self) -> dict[int, float]:
-        """The mean square contingency of each pair that is associated, also in few rows alone, by its place."""
+        """Return the mean square contingency of each associated pair, including pairs that are associated only in few rows, by
+        the index of the pair.
+        """
         n_rows = sum(round(side.total) for side in self.sides)
         tied = [index for index, pair in enumerate(self.pairs) if pair.strong or pair.faint(n_rows)]
         left, right = self.shares
         return {index: self.contingency(index, (left[index] + right[index]) / 2 * n_rows) for index in tied}
 
     def contingency(self, index: int, counts: np.ndarray) -> float:
-        """Return the mean square contingency of a table of this pair, over the rows with a value of both columns."""
+        """Return the mean square contingency of the table of a pair, over the rows with a value of both columns."""
         names = sorted(self.pairs[index].columns, key=self.columns.index)
         return mean_square_contingency(valued(counts, *(name in self.missing for name in names)))
 
     def of(self, columns: Sequence[str]) -> Comparison:
-        """Return the comparison of these columns alone."""
+        """Return the comparison for only these columns."""
         if tuple(columns) == self.columns:
             return self
         left, right = (side.project([self.columns.index(name) for name in columns]) for side in self.sides)
@@ -267,10 +281,10 @@ class HeldOut:
 
     Attributes
     ----------
-    fitted : the halves as a release would have them, in the bins of a draft.
-    comparison : the halves as a reader has them.
-    spread : (n_wide, n_narrow) for every column how rows of a bin of the draft lie in the bins of the comparison; None where
-        the bins are the same.
+    fitted : the halves with the rows that a release would use, in the bins of a draft.
+    comparison : the halves with the rows to compare with.
+    spread : for every column, (n_wide, n_narrow) shares of the rows of a bin of the draft in the bins of the comparison; None
+        if the bins are the same.
     of_all_rows : whether the comparison has rows of persons that a release leaves out.
     """
 
@@ -281,7 +295,7 @@ class HeldOut:
 
     @property
     def part(self) -> Fraction:
-        """The share of the released rows in a half."""
+        """Return the share of the rows that are in a half."""
         left, right = (round(side.total) for side in self.fitted)
         return Fraction(left, left + right)
 
@@ -293,8 +307,8 @@ class HeldOut:
 
         Parameters
         ----------
-        pairs, missing : as of `Comparison`.
-        columns : that are compared; None for all.
+        pairs, missing : as for `Comparison`.
+        columns : the compared columns; None for all.
         """
         left, right = halves(table, SeededEntropy(seed, 11).generator())
         positions = [table.layout.index(name) for name in columns or table.layout.columns]
@@ -305,9 +319,8 @@ class HeldOut:
 
     @classmethod
     def of_persons(cls, source: Source, spec: ReleaseSpec, missing: Collection[str], seed: int) -> HeldOut:
-        """Divide the persons of a public file: fits are made to the rows that a release has, and compared with all rows.
-
-        Rows without a key, of which a release has none, are divided by their places in the file.
+        """Return two halves of the persons of a public file. Fits are made to the rows that a release would use, and compared
+        with all rows. Rows without a key, which a release excludes, are divided by their positions in the file.
         """
         mark, transformation, key = marker(spec.input, bytes(32)), spec.space[0].transformation, str(spec.unit.key)
 
@@ -327,8 +340,9 @@ class HeldOut:
         return cls(fitted=(first[0], first[1]), comparison=comparison, of_all_rows=True)
 
     def kept_without_noise(self) -> float | None:
-        """Return the share of the associations that the rows themselves keep, as a release would have them without noise; None
-        where nobody can tell."""
+        """Return the share of the associations that the rows of a release would preserve without noise; None if it cannot be
+        estimated.
+        """
         indices, tells = self.comparison.telling
         beside = self.comparison
         shares = (self._in_first_bins(shares_of_pairs(side, beside.columns, beside.pairs)) for side in self.fitted)
@@ -337,12 +351,11 @@ class HeldOut:
         return float(1 - (np.mean(off, axis=0)[indices].mean() - sample) / (independent - sample)) if tells else None
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
-        """Return the same halves, fitted with these columns in wider bins, and compared in the bins that they are compared in
-        now.
+        """Return the same halves with wider bins for fits, and the same bins for comparisons.
 
         Parameters
         ----------
-        maps : for every column of the layout the new bin of each bin of now.
+        maps : for every column of the layout, the new bin of each present bin.
         """
         positions = [self.fitted[0].layout.index(name) for name in layout.columns]
         narrow = [side.project(positions) for side in self.fitted]
@@ -369,12 +382,13 @@ class HeldOut:
         *,
         final: bool = False,
     ) -> Kept | None:
-        """Fit a generator to each half, and compare each fit with the other half; None where a fit fails.
+        """Return the share that fits of a generator preserve: each half is fitted and compared with the other half. None if a
+        fit fails.
 
         Parameters
         ----------
-        charge : for a fit to one half.
-        final : whether lost pairs are counted.
+        charge : the charge of a fit to one half.
+        final : whether lost pairs are counted, too.
         """
         beside = self.comparison
         indices, tells = beside.telling
@@ -411,7 +425,7 @@ class HeldOut:
         )
 
     def _in_first_bins(self, shares: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Return tables of all pairs with rows of wider bins divided among the bins of the comparison."""
+        """Return tables of all pairs, with the rows of wider bins divided among the narrower bins of the comparison."""
         spread = self.spread
         if spread is None:
             return shares
@@ -419,7 +433,9 @@ class HeldOut:
         return [spread[a].T @ table @ spread[b] for (a, b), table in zip(positions, shares, strict=True)]
 
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
-        """As `kept`, of the first configuration of a whole specification; its columns may be more than are compared."""
+        """Return the share that fits of the first configuration of a specification preserve. The specification may have more
+        columns than are compared.
+        """
         one = spec.space[0]
         charge = one.generator.charge(spec.generation_budget / self.part ** (2 if spec.budget.delta else 1))
         plausibility = spec.synthetic.merge(one.transformation)
@@ -430,7 +446,7 @@ class HeldOut:
 def _drawn(
     generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, number: int
 ) -> Counts | None:
-    """Draw rows of a fit; None where the fit fails. Fits of one number have the same noise, up to its scale."""
+    """Return rows drawn from a fit; None if the fit fails. Fits with the same number have the same noise, up to its scale."""
     private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, number))
     try:
         model = generator.fit(private, charge, background)
@@ -440,7 +456,7 @@ def _drawn(
 
 
 def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
-    """Return (n_wide, n_narrow) how the rows of each wider bin are spread over the narrower bins in it."""
+    """Return (n_wide, n_narrow) the shares of the rows of each wider bin in the narrower bins inside of it."""
     inside = (wide_bins == np.arange(wide_bins.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))
 
@@ -452,12 +468,12 @@ class Raced:
     Attributes
     ----------
     total : epsilon of the whole release.
-    purse : for the tables.
-    told : the tables.
-    kept : by the fits; None where one fails.
-    unpublished : the way of measuring that is drafted in place of published tables, because it keeps more: agreements of pairs,
-        or tables that the generator finds. Empty for published tables.
-    by_tables : what published tables keep, where another way is drafted.
+    purse : budget of the tables.
+    told : the measured tables.
+    kept : the share that the fits preserve; None if a fit fails.
+    unpublished : the way of measuring that is drafted in place of published tables, because it preserves more: agreements of
+        pairs, or tables that the generator finds. Empty for published tables.
+    by_tables : the share that published tables preserve, if another way is drafted.
     """
 
     total: Fraction
@@ -469,15 +485,15 @@ class Raced:
 
     @property
     def share(self) -> float:
-        """Return the preserved share, to compare plans: 1 where it is unknown, and minus infinity where a fit fails."""
+        """Return the preserved share for comparing plans: 1 if it is unknown, and minus infinity if a fit fails."""
         if self.kept is None:
             return -math.inf
         return 1.0 if self.kept.share is None else self.kept.share
 
     @property
     def surely(self) -> float:
-        """Return the preserved share minus its standard error: a plan must preserve so much to replace one with a larger
-        epsilon.
+        """Return the preserved share minus its standard error. A plan replaces one with a larger epsilon only if this value is
+        large enough.
         """
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
@@ -487,7 +503,7 @@ class Raced:
 
     @property
     def family(self) -> str:
-        """Return the family of the generator that is drafted."""
+        """Return the family of the drafted generator."""
         if self.unpublished == "adaptive":
             return "adaptive_pure" if self.pure else "adaptive"
         return "marginals" if self.pure else "gaussian_marginals"
@@ -498,13 +514,13 @@ class PlanRace:
 
     Parameters
     ----------
-    table : the rows; the private file is taken to have about as many.
+    table : the rows; the private file is assumed to have about the same number.
     held_out : the rows in two halves.
     pairs : all pairs of columns.
-    ordered : of the columns (`Background.ordered`).
-    missing : columns whose last bin is no value.
-    others : by the epsilon of a whole release, what everything beside the tables costs.
-    progress : told of every fit.
+    ordered : order of the columns (`Background.ordered`).
+    missing : columns whose last bin is the bin of missing values.
+    others : cost of everything but the tables, as a function of the epsilon of the whole release.
+    progress : called for every fit.
     """
 
     def __init__(
@@ -526,12 +542,12 @@ class PlanRace:
         self._raced: dict[Fraction, Raced] = {}
 
     def cheapest(self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None) -> Raced:
-        """Return the plan of the least epsilon that keeps enough, or as much as is kept at `most`.
+        """Return the plan with the smallest epsilon that preserves enough, or as much as the plan with epsilon `most`.
 
         Parameters
         ----------
-        most, above : epsilon of the whole release, at most, and what it has to cost more than.
-        told : the tables; None to look for them.
+        most, above : largest epsilon of the whole release, and a bound that it must exceed.
+        told : the tables; None to search them.
         """
         best = self.at(most) if told is None else self.fitted(most, told)
         needed = needed_of(best.share)
@@ -547,7 +563,7 @@ class PlanRace:
         return best
 
     def at(self, total: Fraction) -> Raced:
-        """Return the plan with this epsilon of the whole release, with tables that are selected for it."""
+        """Return the plan with this epsilon of the whole release, with tables selected for this epsilon."""
         if total not in self._raced:
             told = telling_tables(
                 self._table,
@@ -562,15 +578,14 @@ class PlanRace:
         return self._raced[total]
 
     def next_cheaper(self, total: Fraction) -> Fraction | None:
-        """Return the largest epsilon below this one that is tried; None where there is none."""
+        """Return the next smaller epsilon to try; None without one."""
         lower = [other for other in _TOTALS if other < total and other >= self._others(other) * Fraction(3, 2)]
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """Return the plan of a method that publishes no tables, where fixed tables preserve too little and it preserves clearly
-        more.
-
-        A generator that finds its own tables promises no pair of important columns.
+        """Return the plan of a method that publishes no tables, if fixed tables preserve too little and this method clearly
+        more; else the given plan. With important columns, a generator that finds its own tables is not tried, because it may
+        not measure their pairs.
         """
         if raced.share >= PROMISED or self._promise.important:
             return raced
@@ -581,13 +596,15 @@ class PlanRace:
         return best if best.share >= raced.share + BETTER else raced
 
     def _has_agreements(self, raced: Raced) -> bool:
-        """Return whether so many columns have two bins that agreements save noise, and a model has room for them."""
+        """Return whether enough columns have two bins so that agreements of pairs reduce the noise, and a model can contain
+        them.
+        """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
         generator = self.generator(raced.told, raced.purse, agreements=True)
         return layout.sizes.count(2) >= _LEAST_FOR_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, *, final: bool = False) -> Kept | None:
-        """Return the share that fits of a plan preserve; None where one fails."""
+        """Return the share that the fits of a plan preserve; None if a fit fails."""
         own = AdaptivePure if raced.pure else Adaptive
         if raced.unpublished == "adaptive":
             generator: Generator = own(draw="evenly")
@@ -597,7 +614,7 @@ class PlanRace:
         return self.held_out.kept(generator, charge, self._background, self._progress, final=final)
 
     def widest(self, told: TellingTables, most: int = 3) -> list[tuple[str, int]]:
-        """Return the columns whose tables have the most cells, each of which gets noise, with their numbers of bins."""
+        """Return the columns whose tables have the most cells, with their numbers of bins. Every cell gets noise."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         cells = [0] * len(sizes)
         for columns in told.tables:
@@ -607,13 +624,13 @@ class PlanRace:
         return [(names[column], sizes[column]) for column in order[:most]]
 
     def _important(self) -> list[tuple[int, ...]]:
-        """Return the pairs with an important column, the closest first."""
+        """Return the pairs with an important column, the strongest association first."""
         names, important = self._table.layout.columns, {*self._promise.important}
         pairs = sorted(self._pairs, key=lambda pair: -pair.cramers_v)
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
     def fitted(self, total: Fraction, told: TellingTables) -> Raced:
-        """Return the plan of these tables at so large an epsilon of the whole release."""
+        """Return the plan with these tables and this epsilon of the whole release."""
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
         return replace(raced, kept=self.kept(raced))
 
@@ -621,14 +638,16 @@ class PlanRace:
         return self._promise.purse(max(total - self._others(total), total / 4))
 
     def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:
-        """Return the generator of these tables, or of agreements of all pairs of columns with two bins in their place."""
+        """Return a generator that measures these tables, with agreements in place of the tables of pairs of columns with two
+        bins if asked for.
+        """
         pure, pairs = purse.kind is DiscreteLaplace, "agreements" if agreements else None
         tables = formula_by_cells(self.terms(told, agreements=agreements), self._table.layout.columns)
         family = Marginals if pure else GaussianMarginals
         return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT[pure], "draw": "evenly"})
 
     def terms(self, told: TellingTables, *, agreements: bool = False) -> tuple[str, ...]:
-        """Return the tables, as a configuration names them."""
+        """Return the tables in the notation of a configuration."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         of_two = [column for column, size in enumerate(sizes) if size == 2] if agreements else []
         tables = dict.fromkeys([*told.tables, *combinations(of_two, 2)])
@@ -636,22 +655,24 @@ class PlanRace:
 
 
 _LEAST_FOR_AGREEMENTS = 5
-"""Columns of two bins: of fewer agreements have at least 0.9 times the noise of tables (docs/generators.md)."""
+"""Least number of columns with two bins for agreements of pairs. With fewer columns, agreements have at least 0.9 times the
+noise of tables (docs/generators.md).
+"""
 
 _MOST_FOR_OWN_TABLES = 30
-"""Columns: two fits that find their own tables took 160 CPU s on 50,000 rows by 50 columns (2026-11-27)."""
+"""Largest number of columns for fits that find their own tables: two such fits took 160 CPU seconds for 50,000 rows and 50
+columns (2026-11-27).
+"""
 
 
 def needed_of(most: float) -> float:
-    """Return what a cheaper plan must preserve if the best one preserves so much: nearly as much, or enough; the aim of a
-    draft is not lowered.
-    """
+    """Return the share that a cheaper plan must preserve if the best plan preserves this share."""
     return min(ENOUGH, max(most - CLEARLY, min(most, PROMISED)))
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
-    """Return the charge for a fit to this part of the rows, with noise as large relative to it as the purse's noise to all
-    rows.
+    """Return the charge for a fit to this part of the rows, so that the noise relative to the part equals the noise of the
+    budget relative to all rows.
     """
     if purse.kind is DiscreteLaplace:
         return mechanism(GENERATION, purse.cost / part, "a fit to public rows")
@@ -659,17 +680,16 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
 
 
 def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None = None) -> str:
-    """Return sentences on what a smaller epsilon would preserve, and what would make a plan preserve more: each a figure of
-    this run.
+    """Return sentences on what a smaller epsilon would preserve, and how a plan could preserve more, with results of this run.
 
     Parameters
     ----------
-    at_aimed : what a draft at the epsilon that is aimed at keeps, where this one has a larger epsilon that nobody asked for.
+    at_aimed : the share that a draft with the usual epsilon preserves, if this draft has a larger one that nobody asked for.
     """
     sentences = list[str]()
     if raced.total > AIMED and at_aimed is not None:
         sentences.append(
-            f"QUESTION: is that worth an epsilon of {float(raced.total):g}? At epsilon {float(AIMED):g} fits keep "
+            f"QUESTION: is this worth an epsilon of {float(raced.total):g}? At epsilon {float(AIMED):g}, fits preserve "
             f"{shown_share(at_aimed)}. `--epsilon {float(AIMED):g}` drafts it."
         )
     if raced.unpublished:
@@ -678,5 +698,5 @@ def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None
         sentences.append(f"In first trials, {way} preserved {shares[0]} of the associations and published tables {shares[1]}.")
     if kept.share is not None and kept.share < PROMISED and raced.unpublished != "agreements":
         names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
-        sentences.append(f"Most cells that get noise are those of {names}. Coarser bins there get less noise.")
+        sentences.append(f"Most cells with noise are in the tables of {names}. Coarser bins of these columns reduce the noise.")
     return " ".join(sentences)

@@ -1,4 +1,6 @@
-"""A whole rehearsal: the race, the budget advice, and what is written about them."""
+"""Run a whole rehearsal: the race of configurations, the closer look, the budget advice, copies and attacks; store all
+results.
+"""
 
 from __future__ import annotations
 
@@ -68,14 +70,14 @@ CREATE TABLE IF NOT EXISTS outcomes (
 
 
 class RehearsalStore:
-    """The attempts of one rehearsal."""
+    """The stored results of one rehearsal, in a file of SQLite."""
 
     def __init__(self, connection: sqlite3.Connection, about: dict[str, str]):
         self._connection = connection
         self.about = about
 
     def add(self, results: list[AttemptResult]) -> None:
-        """Store some attempts, at once and all or none of them."""
+        """Store attempts in one transaction: all of them or none."""
         rows = [
             (str(result.generation), result.configuration, result.number, json.dumps(vars(result), default=str))
             for result in results
@@ -90,8 +92,8 @@ class RehearsalStore:
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
 
     def keep(self, task: str, number: int, outcome: object) -> None:
-        """Store the result of one of the numbered runs of a task, as JSON. The task names everything it depends on beside
-        `about`.
+        """Store the result of one of the numbered runs of a task, as JSON. The name of the task has everything that the result
+        depends on besides `about`.
         """
         with self._connection:
             row = (task, number, json.dumps(outcome))
@@ -117,8 +119,9 @@ class RehearsalProgress:
 
     Attributes
     ----------
-    phase, done, total : what it does, and how many attempts of how many are done in it; 0 of 0 where they are not counted.
-    attempts : that are kept in all.
+    phase, done, total : name of the present phase, and its numbers of finished and of all attempts; 0 of 0 if they are not
+        counted.
+    attempts : number of all stored attempts.
     """
 
     phase: str
@@ -128,7 +131,7 @@ class RehearsalProgress:
 
 
 def standing(path: Path) -> RehearsalProgress | None:
-    """Return the progress of the rehearsal that writes this file; None where nothing can be read yet. Changes nothing."""
+    """Return the progress of the rehearsal that writes this file; None if nothing can be read yet. Changes nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as connection:
             course = connection.execute("SELECT phase, done, total FROM course").fetchone()
@@ -141,17 +144,17 @@ def standing(path: Path) -> RehearsalProgress | None:
 
 @contextmanager
 def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
-    """Open the file of a rehearsal, or make it.
+    """Open the file of a rehearsal, or create it.
 
     Parameters
     ----------
-    about : what the results depend on (specification, data, seed, versions). A file of another rehearsal is refused, but a
-        seed that is "" takes the one that the file has; a new file draws one.
+    about : everything that the results depend on (specification, data, seed, versions). A file of another rehearsal is refused.
+        A seed "" takes the seed of the file, or draws one for a new file.
 
     Raises
     ------
-    InputError : when the file is not a rehearsal's, or belongs to another one.
-    OutputError : when it cannot be written, for example because the disk is full. What was kept before stays.
+    InputError : if the file is no file of a rehearsal, or belongs to another rehearsal.
+    OutputError : if the file cannot be written, for example because the disk is full. Earlier results stay in the file.
     """
     try:
         connection = sqlite3.connect(path, timeout=60)
@@ -160,7 +163,7 @@ def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
     try:
         yield RehearsalStore(connection, _checked(connection, path, about))
     except sqlite3.OperationalError as error:
-        raise OutputError(f"{path}: the results could not be written ({error}). Those written before are kept.") from None
+        raise OutputError(f"{path}: the results could not be written ({error}). Earlier results are kept.") from None
     except sqlite3.DatabaseError as error:
         raise InputError(f"{path}: expected the results of a rehearsal, found another kind of file ({error}).") from None
     finally:
@@ -191,7 +194,7 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
 STORE = "attempts.sqlite"
 CHUNK = 8
 BUDGET_ATTEMPTS = 6
-"""Attempts per shortlisted configuration and generation budget."""
+"""Number of attempts per configuration of the shortlist and generation budget."""
 
 RACE_SHARE = 0.8
 """Share of the time budget after which the race stops, so that the budgets can still be tried."""
@@ -199,18 +202,19 @@ RACE_SHARE = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The outcome of a rehearsal.
+    """The result of a rehearsal.
 
     Attributes
     ----------
-    results : per configuration, its attempts at the planned generation budget, by number.
-    budgets : what the shortlist does at other generation budgets.
-    proposal : the law of the number of rounds, and the generation budget, that cost least in all; None where none is offered.
-    copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
-    attacks : attacks on the best configuration of the shortlist; None where there are none.
-    look : a closer look at the most typical configuration; None where the time was used up before.
-    data : digests of the public file, for the shortlist.
-    complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
+    results : for each configuration, its attempts at the planned generation budget, by number.
+    budgets : results of the shortlist at other generation budgets.
+    proposal : the distribution of the number of rounds and the generation budget with the lowest total cost; None without an
+        offer.
+    copies : utility and risk statistics of the configurations of the shortlist, without noise, by `comparison`.
+    attacks : attacks on the best configuration of the shortlist; None if there were none.
+    look : a closer look at the best configuration; None if the time was used up before.
+    data : size and digests of the public file, for the shortlist.
+    complete : False if the time was used up or the user stopped the rehearsal; all results then use fewer attempts.
     """
 
     spec: ReleaseSpec
@@ -239,16 +243,15 @@ class Rehearsal:
 def rehearse(
     spec: ReleaseSpec, request: RehearsalRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> Rehearsal:
-    """Rehearse a release on public data. Reads nothing private and promises no privacy.
+    """Rehearse a release on public data. Reads nothing private, and has no privacy guarantee.
 
-    The results are kept in attempts.sqlite of the folder `request.out` as they come; the same call goes on where an earlier one
-    ended.
+    Results are stored at once in attempts.sqlite in the folder `request.out`. The same call continues an earlier one.
 
     Raises
     ------
-    BudgetError : when the plan has no guarantee.
-    InputError : when the file or the results of an earlier run do not fit.
-    OutputError : when results cannot be written.
+    BudgetError : if the plan has no guarantee.
+    InputError : if the file or the results of an earlier run do not fit.
+    OutputError : if results cannot be written.
     """
     deadline = time.monotonic() + 60 * request.minutes if request.minutes else None
     out, source = request.out, request.source
@@ -301,11 +304,11 @@ class _Course:
 
     @property
     def spec(self) -> ReleaseSpec:
-        """The specification that is rehearsed."""
+        """Return the rehearsed specification."""
         return self.trials.spec
 
     def rehearsal(self, data: RehearsedTable) -> Rehearsal:
-        """Run the whole rehearsal, stage by stage."""
+        """Run the whole rehearsal, stage by stage, and return its result."""
         request, spec, planned = self.request, self.spec, self.spec.generation_budget
         goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
 
@@ -370,7 +373,7 @@ class _Course:
         return [criterion.threshold for criterion in self.spec.criteria]
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
-        """Look closer at the best configuration, or at the least bad one."""
+        """Return the closer look at the best configuration, or at the one nearest to acceptance."""
         if self.spec.options.partition is not None:  # a look compares with all rows
             return None
         attempts = [list(result.values()) for result in results]
@@ -384,7 +387,7 @@ class _Course:
         return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
     def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
-        """Return these attempts; run the missing ones, without those for which no time is left."""
+        """Return the results of these attempts. Runs the missing ones as long as there is time."""
         results = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
@@ -392,7 +395,7 @@ class _Course:
         return [results[attempt] for attempt in attempts if attempt in results]
 
     def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], wish: Wish) -> Proposal | None:
-        """Return the cheapest law and generation budget; adds the attempts at the budgets that are tried on the way."""
+        """Return the advice on rounds and generation budget. Adds the attempts at other budgets to `budgets`."""
         offers = {
             generation: first_offer(self.spec, generation, shortlist, results, wish)
             for generation, results in by_budget.items()
@@ -405,7 +408,7 @@ class _Course:
         return propose(self.spec, shortlist, offers, wish, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
-        """Compare copies of each configuration of the shortlist with the public table, in its order."""
+        """Return the statistics of copies of each configuration of the shortlist, in order."""
         comparison = self.comparison
         if not shortlist or comparison.copies < 2 or self.spec.options.partition is not None:
             return ()
@@ -414,7 +417,7 @@ class _Course:
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
     def _attacks(self, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
-        """Attack the best configuration: fits to twins, then random halves of the file."""
+        """Return the results of the attacks on the best configuration: on fits to twins, then on random halves of the file."""
         counts = self.trials.counts
         if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
             return None
@@ -429,9 +432,7 @@ class _Course:
     def _kept(
         self, phase: str, task: str, action: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]
     ) -> dict[int, Any]:
-        """Return the results of the numbered runs of a task: stored ones from the store, others run as long as there is
-        time.
-        """
+        """Return the results of the numbered runs of a task. Runs the missing ones as long as there is time."""
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
 
@@ -445,7 +446,7 @@ class _Course:
     def _attempts(
         self, missing: Sequence[tuple[int, int]], generation: Fraction, phase: str, deadline: float | None
     ) -> list[AttemptResult]:
-        """Run attempts, and store each when it ends."""
+        """Run attempts, and store each result when it is ready."""
         arguments = ((self.trials, chunk, generation) for chunk in chunks(missing))
         total, keep = len(missing), self.store.add
         batches = self._run_all(phase, run_attempts, arguments, deadline, total=total, keep=keep, size=len)
@@ -462,12 +463,13 @@ class _Course:
         keep: Callable[[Any], None] = lambda result: None,
         size: Callable[[Any], int] = lambda result: 1,
     ) -> list[Any]:
-        """Run the tasks of a phase; start none when the time is used up or the user stops it, and store those that end.
+        """Run the tasks of a phase and store their results. Starts no further task if the time is used up or the user stops the
+        rehearsal.
 
         Parameters
         ----------
-        total : of the sizes of all results.
-        keep : stores a result as it comes.
+        total : the sum of the sizes of all results, for the progress display.
+        keep : a function that stores a result.
         """
         results: list[Any] = []
         done = 0
@@ -502,7 +504,7 @@ def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...
 
 
 def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Attempts in small groups of the same number, which share their private fit."""
+    """Yield attempts in small groups with the same number, which share a private fit."""
     groups: dict[int, list[tuple[int, int]]] = {}
     for attempt in attempts:
         groups.setdefault(attempt[1], []).append(attempt)

@@ -1,4 +1,6 @@
-"""The files that a rehearsal leaves: shortlist.toml for the release, rehearsal.json for programs, report.html for people."""
+"""Write the result files of a rehearsal: shortlist.toml for the release, rehearsal.json for programs, report.html for
+people.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,11 @@ from synthrelease.studio.rehearsal.words import (
 )
 
 _ROUNDING = 1e-9
-"""Below this a figure is 0 but for the rounding of floats."""
+"""Smaller values count as 0, because they may be rounding errors."""
 
 
 def statistic(value: float | None) -> str:
-    """Write a statistic of copies; empty where there is none."""
+    """Return a statistic of copies as text; empty without a value."""
     if value is None or not math.isfinite(value):
         return ""
     return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
@@ -71,7 +73,7 @@ def plain(value: Any) -> Any:
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
-    """Return the part "look" of rehearsal.json."""
+    """Return the entry "look" of rehearsal.json."""
     look = rehearsal.look
     if look is None:
         return None
@@ -93,13 +95,13 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
 
 
 def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
-    """Write the three files; each replaces an earlier one as a whole. Without a shortlist there is no shortlist.toml.
+    """Write the three files of a rehearsal in place of earlier ones. Without a shortlist there is no shortlist.toml.
 
-    Where some configuration is accepted, the two files of the release have been tried as they are (`spec.tried`).
+    If a configuration was accepted often enough, the record of tried files is written, too (`spec.tried`).
 
     Raises
     ------
-    OutputError : when one cannot be written.
+    OutputError : if a file cannot be written.
     """
     look = rehearsal.look
     texts = {
@@ -141,11 +143,11 @@ def write_new(path: Path, text: str) -> None:
 
 
 LONGEST_SETTING = 80
-"""Of a setting more is not shown: a formula of forty tables would hide what else differs."""
+"""Largest number of shown characters of a setting: a formula of forty tables would hide other differences."""
 
 
 def describe(configuration: Configuration) -> str:
-    """Return a configuration in a line: its differences from other configurations, not what all share."""
+    """Return a line on a configuration, with the settings in which the configurations differ."""
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector"})
     columns = configuration.transformation.schema.by_name
     bins = [
@@ -204,7 +206,7 @@ _PICTURED = 30
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionOnPage:
-    """A criterion with the rehearsal's advice, its closer look where there is one, and its unit."""
+    """A criterion with its advice, its closer look (None without one) and its unit."""
 
     criterion: Criterion
     advice: CriterionAdvice
@@ -213,19 +215,19 @@ class CriterionOnPage:
 
     @property
     def noise_of_threshold(self) -> float | None:
-        """The standard deviation of the figure's noise as a share of the threshold; None without noise."""
+        """Return the standard deviation of the noise as a share of the threshold; None without noise."""
         return None if self.advice.noise_sd is None else self.advice.noise_sd / self.advice.threshold
 
     @property
     def verdict(self) -> str:
-        """Say what is wrong with the threshold, or that it fits."""
+        """Return a sentence on the problems of the threshold, or that there are none."""
         kinds = dict.fromkeys(verdict.kind for verdict in self.look.verdicts) if self.look else {}
         return ", ".join(kinds) or "fits"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A rehearsal as the page shows it: the template asks for values, and formats them."""
+    """The values of a rehearsal for the template of report.html."""
 
     rehearsal: Rehearsal
     noise_level: float
@@ -235,7 +237,7 @@ class Report:
 
     @property
     def shown(self) -> list[int]:
-        """Configurations of the shortlist, the best first: their numbers on the page are their places here, from 1."""
+        """Return the configurations of the shortlist, the best first. The page numbers them in this order, from 1."""
         estimates = self.rehearsal.race.estimates
         return sorted(self.rehearsal.shortlist, key=lambda configuration: -estimates[configuration].share)
 
@@ -245,13 +247,13 @@ class Report:
 
     @property
     def mean_seconds(self) -> str:
-        """The mean time of an attempt."""
+        """Return the mean time of an attempt, in seconds."""
         seconds = [result.seconds for attempts in self.rehearsal.results for result in attempts]
         return f"{np.mean(seconds):.2f}" if seconds else "0"
 
     @property
     def criteria(self) -> list[CriterionOnPage]:
-        """All criteria, in the order of the acceptance file."""
+        """Return all criteria, in the order of the acceptance file."""
         rehearsal, unit_of = self.rehearsal, units(self.rehearsal)
         looks = rehearsal.look.criteria if rehearsal.look else (None,) * len(rehearsal.criteria)
         return [
@@ -261,38 +263,42 @@ class Report:
 
     @property
     def looked_at(self) -> int | None:
-        """Return the number of the inspected configuration; None where it is not on the shortlist."""
+        """Return the number of the inspected configuration; None if it is not on the shortlist."""
         look, best = self.rehearsal.look, self.shown
         return best.index(look.configuration) + 1 if look and look.configuration in best else None
 
     @property
     def budgets(self) -> list[tuple[BudgetPoint, Offer | None]]:
-        """The generation budgets that were tried: by the specification's own rule, and with the best law."""
+        """Return the tried generation budgets, with the rounds of the specification and with the best distribution of
+        rounds.
+        """
         proposal = self.rehearsal.proposal
         offers = {offer.generation: offer for offer in proposal.offers} if proposal else {}
         return [(point, offers.get(point.generation)) for point in self.rehearsal.budgets]
 
     @property
     def cheapest(self) -> BudgetPoint | None:
-        """The cheapest budget that reaches the target with its whole interval."""
+        """Return the cheapest budget that reaches the target with its whole interval; None without one."""
         return cheapest(self.rehearsal.budgets, self.rehearsal.race.goal.target)
 
     @property
     def copies(self) -> list[tuple[int, dict[str, float]]]:
-        """The statistics of copies of each configuration, under its number in the table of the shortlist."""
+        """Return the statistics of copies of each configuration, by its number in the table of the shortlist."""
         figures = {copy.configuration: copy.utility | copy.risk for copy in self.rehearsal.copies}
         return [(number, figures[c]) for number, c in enumerate(self.shown, 1) if c in figures]
 
     @property
     def chart_of_shortlist(self) -> Markup | str:
-        """Acceptance probabilities of the best configurations."""
+        """Return the chart of the acceptance probabilities of the best configurations."""
         rehearsal, best = self.rehearsal, self.shown[:_PICTURED]
         estimates = [rehearsal.race.estimates[configuration] for configuration in best]
         return charts.acceptance([str(position) for position in range(1, len(best) + 1)], estimates, rehearsal.race.goal.target)
 
     @property
     def chart_of_criteria(self) -> Markup | str:
-        """Figures over thresholds of the shortlist's candidates, or of all without a shortlist."""
+        """Return the chart of criterion values divided by thresholds, for candidates of the shortlist, or of all configurations
+        without one.
+        """
         rehearsal, ratios = self.rehearsal, dict[str, list[float]]()
         attempts = [result for c in rehearsal.shortlist or range(len(rehearsal.results)) for result in rehearsal.results[c]]
         for index, criterion in enumerate(rehearsal.spec.criteria):

@@ -1,4 +1,4 @@
-"""Re-identification risk: what an intruder learns by looking known persons up in the synthetic rows."""
+"""Compute re-identification risks: what an intruder learns by looking up known persons in the synthetic rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from synthrelease.studio.rehearsal.attempts import PublicTable
 
 
 def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
-    """Return (n_cells,) how many rows of a table over the same bins match each public cell in these columns."""
+    """Return (n_cells,) the number of rows of a table over the same bins that match each public cell in these columns."""
     return rows_with(table.project(columns), [public.counts.bins[column] for column in columns])
 
 
 def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_asked,) how many rows of a table have these bins, an (n_asked,) array for each of its columns."""
+    """Return (n_asked,) the number of rows of a table with these bins, which are one (n_asked,) array for each column."""
     at = table.find(bins)
     return np.where(at < 0, 0, table.counts[at]) if len(table) else np.zeros(len(at), dtype=np.int64)
 
@@ -27,15 +27,16 @@ def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
 GROUPS = ("low", "medium", "high")
 
 LEAST_OTHERS = 5
-"""k_0: others among whom a person is taken to be hidden, by default."""
+"""Default of k_0, the number of other persons among whom a person counts as hidden."""
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
     """Return (n_cells,) 0, 1 or 2, low, medium or high risk, of the persons in each cell of `public.counts`.
 
-    Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of those whose continuous
-    ones, which have numbers, are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c < k_0. The source is
-    informal; this is the rule here. Where no quasi-identifier is categorical c counts all other persons.
+    Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of these persons whose
+    continuous quasi-identifiers (columns with numbers) are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c
+    < k_0. The source describes the rule informally; this is the rule used here. Without categorical quasi-identifiers, c counts
+    all other persons.
 
     Parameters
     ----------
@@ -83,13 +84,13 @@ def risk_report(
     number of those that agree with i in all other columns, too.
 
     mean_risk : sum_i I_i / n, the expected share of persons that are picked, where I_i is the mean over the copies of 1/s,
-        or of 0 where s = 0. It supposes, as the source does, that one of the matching rows is the person's; synthetic rows are
-        nobody's, so this is an upper bound.
+        or of 0 where s = 0. This assumes, as the source does, that one of the matching rows belongs to the person. Synthetic
+        rows belong to nobody, so this is an upper bound.
     highest_risk : the largest I_i.
-    mean_risk_of_original : mean_risk if the original itself were released: what the synthesis has to be compared with.
+    mean_risk_of_original : mean_risk if the original itself were released, for comparison.
     correct_attribution : mean over persons and copies of a/s, or of 0 where s = 0, from 0 to 1: how often a random match is
         right in every other column.
-    true_match_rate : share of the persons with s = 1 and a = 1: one match, and all it says is true. From 0 to 1.
+    true_match_rate : share of the persons with s = 1 and a = 1: one match, which is right in all columns. From 0 to 1.
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
     replicated_uniques : share, among the persons that nobody else matches in the original, of those with s = 1; NaN when there
         is no such person.
@@ -99,19 +100,19 @@ def risk_report(
     ----------
     copies : M >= 1 synthetic tables over the bins of the public one.
     quasi_identifiers : columns that an intruder knows of every person.
-    least_others : others among whom a person is taken to be hidden, for the groups of risk.
+    least_others : number of other persons among whom a person counts as hidden, for the groups of risk.
 
     Raises
     ------
-    TypeError : when a table is not public counts.
-    ValueError : for copies over other bins, unknown columns, or no column that is known.
+    TypeError : if a table is not public counts.
+    ValueError : for copies over other bins, for unknown columns, or without a known column.
 
     Notes
     -----
     The source gives I_i for partially synthetic data, whose rows still belong to persons. True and false match rates are
     those of Reiter and Mitra, with the rows' identity, which fully synthetic rows do not have, replaced by agreement in
-    all columns; where every column is a quasi-identifier each unique match is therefore true. A true match may also be what
-    a good model says about anyone alike: no figure here is a guarantee, differential privacy is.
+    all columns; where every column is a quasi-identifier each unique match is therefore true. A true match may also be the
+    prediction of a good model for every similar person. None of these statistics is a guarantee; differential privacy is one.
 
     Source
     ------

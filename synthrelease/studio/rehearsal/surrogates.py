@@ -35,15 +35,15 @@ from synthrelease.settings.reading import read_toml, value_text
 # Bands: published tables show ranges of a column's values. Here each is a range of whole units, and all together cut cells.
 
 MAX_BANDS = 1000
-"""Bands of one table and categories of one column."""
+"""Largest number of bands of a table, and of categories of a column."""
 SLICES = 16
-"""Into how many parts an interpolated curve cuts a cell: it is taken as flat within a part."""
+"""Number of parts into which an interpolated curve divides a cell. The curve is flat within a part."""
 _MOST_UNITS = 10**12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """One band of a table: half-open ranges of units. Only a group of categories has more than one."""
+    """One band of a table, as half-open ranges of units. Only a group of categories has more than one range."""
 
     ranges: tuple[tuple[int, int], ...]
     label: str = field(compare=False)
@@ -51,7 +51,7 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Units:
-    """All values of a column as whole numbers: first <= unit < stop.
+    """The values of a column as whole numbers (units): first <= unit < stop.
 
     A whole number or month is itself, a real number a multiple of 1 / scale, a category its place in the list.
     """
@@ -64,7 +64,9 @@ class Units:
 
     @classmethod
     def between(cls, kind: str, bounds: tuple[float, float], decimals: int) -> Units:
-        """Units of a column of numbers. The upper bound is a value of whole numbers, and the open end of real ones."""
+        """Return the units of a column of numbers. The upper bound is included for whole numbers, and excluded for real
+        numbers.
+        """
         low, high = (bound * 10**decimals for bound in bounds)
         if not (low < high and high - low <= _MOST_UNITS and max(abs(low), abs(high)) <= 1e15):
             raise Unexpected("[lowest, highest] with lowest < highest and at most 1e12 steps between them")
@@ -73,11 +75,11 @@ class Units:
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
-        """Return the bands of some labels; "17..28" is one band for each number.
+        """Return the bands of labels; "17..28" gives one band for each number.
 
         Raises
         ------
-        ValueError : when a label cannot be read, or goes beyond the column's values.
+        ValueError : if a label cannot be read, or goes beyond the values of the column.
         """
         if self.categories:
             bands = tuple(self._group(label) for label in labels)
@@ -127,13 +129,13 @@ class Units:
 
 
 def check_number(n_bands: int) -> None:
-    """Raise ValueError when a table has too many bands."""
+    """Raise ValueError if a table has too many bands."""
     if n_bands > MAX_BANDS:
         raise Unexpected(f"at most {MAX_BANDS} bands", "more")
 
 
 def check_apart(bands: Iterable[Band]) -> None:
-    """Raise ValueError when two bands overlap."""
+    """Raise ValueError if two bands overlap."""
     parts = sorted((part, band.label) for band in bands for part in band.ranges)
     for (first, first_label), (second, second_label) in pairwise(parts):
         if second[0] < first[1]:
@@ -141,8 +143,9 @@ def check_apart(bands: Iterable[Band]) -> None:
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
-    """Return (n_cells + 1,) units at which cells start: the common refinement of all bands, in slices where curves need
-    them."""
+    """Return (n_cells + 1,) units at which cells start: the common refinement of all bands, divided further for interpolated
+    curves.
+    """
     if units.categories:
         return np.arange(units.stop + 1)
     cuts = sorted({units.first, units.stop, *(edge for band in bands for part in band.ranges for edge in part)})
@@ -153,7 +156,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 
 
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
-    """Return (n_cells,) the index of the band that holds each cell. The bands cover all cells."""
+    """Return (n_cells,) the index of the band that contains each cell. The bands cover all cells."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
     for position, band in enumerate(bands):
         for start, stop in band.ranges:
@@ -162,13 +165,13 @@ def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
 
 
 def spread(shares: np.ndarray, bands: Sequence[Band], edges: np.ndarray, *, interpolated: bool) -> np.ndarray:
-    """Share the figures of bands out over their cells; each band keeps its total.
+    """Distribute the shares of bands over their cells. Each band keeps its total.
 
     Parameters
     ----------
     shares : (..., n_bands) at least 0.
-    interpolated : take differences of a monotone cubic curve through the cumulated shares (Fritsch & Carlson 1980), so
-        that neighbouring bands shade into each other; else every unit of a band gets the same.
+    interpolated : take differences of a monotone cubic curve through the cumulated shares (Fritsch & Carlson 1980), so that the
+        density is smooth across bands; otherwise every unit of a band gets the same share.
 
     Returns
     -------
@@ -199,7 +202,7 @@ MAX_CYCLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSums:
-    """Sums over groups of cells that a table should have.
+    """A margin: the sums over groups of cells that a table should have.
 
     Attributes
     ----------
@@ -211,16 +214,16 @@ class GroupSums:
     target: np.ndarray
 
     def of(self, table: np.ndarray) -> np.ndarray:
-        """Return (n_groups,) the sums that a table of shape (n_cells,) has."""
+        """Return (n_groups,) the sums of a table of shape (n_cells,)."""
         return np.bincount(self.groups, table, minlength=len(self.target))
 
 
 def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1e-12) -> np.ndarray:
     """Scale a table to each margin in turn until a cycle changes nothing.
 
-    Margins that agree are all met, and of all tables with them the result has the least relative entropy to the start
-    (Csiszar 1975). Margins that disagree make the table go round a circle; the result is then the mean of the last cycle,
-    so that no margin is preferred for its place in the file.
+    Consistent margins are all met, and of all tables with these margins the result has the smallest relative entropy to the
+    start (Csiszar 1975). With inconsistent margins, the fitting ends in a cycle; the result is the mean of the last cycle, so
+    that the order of the margins in the file does not matter.
 
     Parameters
     ----------
@@ -248,15 +251,15 @@ def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 _ROWS = 100_000
-"""That are texts at a time."""
+"""Number of rows that are converted to text at a time."""
 
 
 def check_table_path(path: str | Path) -> Path:
-    """Return the path, when its suffix is known, nothing is there and its folder exists.
+    """Return the path if its suffix is known, the file does not exist and its folder exists. Call this before a long draw.
 
     Raises
     ------
-    OutputError : otherwise. Call it before a long draw.
+    OutputError : otherwise.
     """
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
@@ -269,7 +272,7 @@ def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
 
     Raises
     ------
-    OutputError : as `check_table_path`, or when the disk cannot be written to.
+    OutputError : as for `check_table_path`, or if the file cannot be written.
     """
     path = check_table_path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -313,7 +316,7 @@ MAX_COLUMNS = 40
 
 
 def _rows(value: Any) -> Any:
-    """Give one message instead of one for each value and each type that it could have had."""
+    """Return valid rows. Raises Unexpected with one message for all other values."""
     if isinstance(value, list) and all(isinstance(row, list) and all(_is_entry(entry) for entry in row) for row in value):
         return value
     raise Unexpected("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
@@ -330,7 +333,9 @@ def _names(value: Any) -> Any:
 
 
 def _check_harmless(text: str) -> None:
-    """Categories and names stand in a CSV file that somebody opens."""
+    """Return a text that no spreadsheet executes, because categories and names are written into CSV files. Raises Unexpected
+    otherwise.
+    """
     if is_executable(text):
         raise Unexpected("texts that no spreadsheet takes for a formula (= + - @ start one)", repr(text))
 
@@ -340,10 +345,10 @@ def _is_entry(value: Any) -> bool:
 
 
 class FactColumn(SpecTable):
-    """[columns.NAME]: a column of the surrogate, and the values it can have.
+    """[columns.NAME]: a column of the simulated file, and its possible values.
 
-    `skipped` is a condition on other columns under which nobody is asked (`skipped = "status != 'Employed'"`), and `gaps` the
-    share of those who are asked that do not answer. Both leave an empty cell.
+    `skipped` is a condition on other columns under which a question is not asked (`skipped = "status != 'Employed'"`). `gaps`
+    is the share of the asked persons who do not answer. Both give empty cells.
     """
 
     kind: Literal["integer", "real", "category", "date"]
@@ -378,7 +383,7 @@ class FactColumn(SpecTable):
         return categories
 
     def units(self) -> Units:
-        """Return the values as whole numbers. Raises Unexpected when the bounds cannot be used."""
+        """Return the values as whole numbers. Raises Unexpected for unusable bounds."""
         if self.categories:
             return Units(kind=self.kind, first=0, stop=len(self.categories), categories=self.categories)
         if self.bounds is None:
@@ -392,11 +397,11 @@ _KEYS = {
     "category": ("categories",),
     "date": ("year", "day", "within"),
 }
-"""What a column of each kind needs, and then what it may also say."""
+"""The required settings of each kind of column, and then the optional ones."""
 
 
 class FactTable(SpecTable):
-    """The settings that [tables.NAME] and [means.NAME] have in common."""
+    """The common settings of [tables.NAME] and [means.NAME]."""
 
     of: str
     given: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
@@ -447,7 +452,7 @@ class FactsFile(SpecTable):
 
 
 def check_moments(units: Units, mean: float, deviation: float) -> None:
-    """Raise Unexpected when no beta distribution on the column's values has this mean and standard deviation."""
+    """Raise Unexpected if no beta distribution on the values of the column has this mean and standard deviation."""
     low, high = (end / units.scale for end in _ends(units))
     if not low < mean < high:
         raise Unexpected(f"a mean above {low:g} and below {high:g}, the bounds", f"{mean:g}")
@@ -460,7 +465,7 @@ def check_moments(units: Units, mean: float, deviation: float) -> None:
 
 
 def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return (..., n_cells) share of each cell, for moments of shape (..., 2): mean and standard deviation."""
+    """Return (..., n_cells) the share of each cell, for moments of shape (..., 2): mean and standard deviation."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     # a value is the nearest unit, so a cell of whole units starts half a unit before its first
@@ -470,7 +475,7 @@ def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.
 
 
 def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return (n,) units at the orders of shape (n,) of the distributions with moments of shape (n, 2)."""
+    """Return (n,) units: the quantiles of the given orders, (n,), of the distributions with moments of shape (n, 2)."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     values = np.rint(low + (high - low) * betaincinv(alpha, beta, orders)).astype(np.int64)
@@ -478,7 +483,7 @@ def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarr
 
 
 def _ends(units: Units) -> tuple[int, int]:
-    """Least and largest value in units; the open end of real numbers is their limit."""
+    """Return the smallest and the largest value in units; for real numbers, the excluded upper end."""
     return units.first, units.stop if units.kind == "real" else units.stop - 1
 
 
@@ -491,13 +496,13 @@ def _parameters(units: Units, moments: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 ROUNDING = 0.02
-"""How far the numbers of a row may be from adding up to `per`: rounded figures hardly ever add up."""
+"""Allowed difference of the sum of a row from `per`, because rounded numbers hardly ever add up exactly."""
 MAX_COMBINATIONS = 100_000
 
 
 @contextmanager
 def _inside(place: str) -> Iterator[None]:
-    """Name the place of a mistake that has none: the part of a table or column where it was found."""
+    """Add `place`, a part of a table or column, to a mistake that is raised inside without a place."""
     try:
         yield
     except Unexpected as error:
@@ -505,10 +510,7 @@ def _inside(place: str) -> Iterator[None]:
 
 
 def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
-    """Return a mistake in a table or column with its place in the file.
-
-    `whole` stands for a value that the error leaves out.
-    """
+    """Return a mistake in a table or column with its path in the file. `whole` is the value to show if the mistake has none."""
     found = whole if error.found is None else error.found
     return Problem(file=file, path=f"{path}.{error.place}", expected=error.expected, found=found)
 
@@ -519,8 +521,8 @@ class PublishedFigures:
 
     Attributes
     ----------
-    path : where it stands in the file.
-    given : the columns that its rows are by; given_bands has the bands of each, which cover all its values.
+    path : path of the table in the file.
+    given : the columns on which the distribution depends; `given_bands` has the bands of each, which cover all its values.
     bands : the bands of the column `of` itself; empty in a table of means.
     figures : (n_given_bands, ..., n_bands) shares that sum to 1 over the last axis, or (n_given_bands, ..., 2) means and
         standard deviations.
@@ -537,8 +539,8 @@ class PublishedFigures:
 def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
     """Return the arrays of a table of shares or counts.
 
-    Rows are bands of the given columns and then one number for each band of `across`; without `across`, the last band of a
-    row is of the column itself and one number follows.
+    A row has bands of the given columns, then one number for each band of `across`. Without `across`, the last band of a row is
+    a band of the column itself, and one number follows.
 
     Raises
     ------
@@ -574,7 +576,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
 
 def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """Return the arrays of a table of means: rows are bands of the given columns, then mean and standard deviation.
+    """Return the arrays of a table of means. A row has bands of the given columns, then mean and standard deviation.
 
     Raises
     ------
@@ -594,7 +596,9 @@ def _published(
     bands: tuple[Band, ...],
     rows: Mapping[tuple[Band, ...], np.ndarray],
 ) -> PublishedFigures:
-    """Return rows by combination -> arrays over all combinations."""
+    """Return the arrays over all combinations of bands, from the rows by combination. Raises Unexpected for a missing
+    combination.
+    """
     given_bands = []
     for axis, name in enumerate(table.given):
         bands_named = dict.fromkeys(combination[axis] for combination in rows)
@@ -615,7 +619,7 @@ def _published(
 
 
 def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:
-    """Return the numbers of each row by the bands before them."""
+    """Return the numbers of each row, by the bands of the row."""
     by_combination: dict[tuple[Band, ...], list[float]] = {}
     n_columns = len(columns)
     for index, row in enumerate(table.rows):
@@ -651,7 +655,7 @@ def _one_band(units: Units, label: str) -> Band:
 
 
 def _check_cover(name: str, units: Units, bands: Sequence[Band]) -> None:
-    """Raise Unexpected when bands of a column overlap, or leave values over."""
+    """Raise Unexpected if the bands of a column overlap or do not cover all its values."""
     check_number(len(bands))
     check_apart(bands)
     uncovered = units.without(bands)
@@ -668,12 +672,12 @@ def _words(combination: Sequence[Band]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedFacts:
-    """A facts file that was read and checked, except for cycles and for tables that contradict each other.
+    """The content of a facts file, checked except for cycles and for tables that contradict each other.
 
     Attributes
     ----------
-    skips : of some columns the condition under which nobody is asked.
-    tables : all tables that a column is drawn from, by the column's name: tables of shares, or one of means, without bands.
+    skips : by column, the condition under which the question is not asked.
+    tables : by column, all tables from which it is drawn: tables of shares, or one table of means.
     """
 
     file: str
@@ -689,7 +693,7 @@ def load_facts(path: Path) -> CheckedFacts:
 
     Raises
     ------
-    SpecError : with every mistake found so far; mistakes in rows are looked for when the rest is right.
+    SpecError : with every mistake that was found; rows are only checked if the rest has no mistake.
     """
     name = str(path)
     model = validated(FactsFile, read_toml(path), name)
@@ -733,7 +737,7 @@ def load_facts(path: Path) -> CheckedFacts:
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Yield columns and sources that do not exist, and columns given themselves or twice."""
+    """Yield problems for unknown columns and sources, and for columns that are given for themselves or twice."""
     for path, fact in model.facts():
         used = [(f"{path}.of", fact.of), *((f"{path}.given[{i}]", name) for i, name in enumerate(fact.given))]
         for key, name in used:
@@ -750,7 +754,7 @@ def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
 
 
 def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Yield columns that no table says how to draw, or that both kinds of table do."""
+    """Yield problems for columns without a table, or with tables of both kinds."""
     for name, column in model.columns.items():
         tables = [path for path, fact in model.facts() if fact.of == name]
         means = [path for path in tables if path.startswith("means.")]
@@ -771,17 +775,17 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
 # A family is fitted to all tables of its column at once. For this it needs the joint distribution of all parents.
 
 _NEVER = 1e-12
-"""A combination of given bands that is rarer than this does not occur, and no figure for it can be met or missed."""
+"""A combination of given bands with a smaller share counts as absent, so that published numbers for it are not compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Groups:
-    """The given columns of a family, each in the common refinement of the bands that the family's tables give it.
+    """The given columns of a family of tables, each in the common refinement of its bands in these tables.
 
     Attributes
     ----------
     of_cells : for each parent, (n_cells of the parent,) the group of each of its cells.
-    rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and pick the row of the
+    rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and select the row of the
         table for every combination of groups.
     """
 
@@ -790,11 +794,11 @@ class Groups:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return (n_groups, ...) how many groups each parent has."""
+        """Return the number of groups of each parent."""
         return tuple(int(group.max()) + 1 for group in self.of_cells)
 
     def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
-        """Return (n_combinations,) the number of the table's row for every combination of groups."""
+        """Return (n_combinations,) the index of the row of the table for every combination of groups."""
         row_number: Any = 0
         for row, size in zip(self.rows[table], sizes, strict=True):
             row_number = row_number * size + row
@@ -802,7 +806,7 @@ class Groups:
 
 
 def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
-    """Return the groups of the parents: two cells are in one when every table has them in one band."""
+    """Return the groups of the parents. Two cells are in one group if they are in one band in every table."""
     of_cells: list[np.ndarray] = []
     bands: dict[tuple[str, str], np.ndarray] = {}
     for axis, parent in enumerate(parents):
@@ -817,23 +821,23 @@ def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], ed
 
 
 def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return shares of a column's cells given its parents that meet all its tables.
+    """Return the shares of the cells of a column given its parents, which agree with all its tables.
 
-    The start takes the table with most bands and spreads these over their cells; fitting then meets every table and the
-    parents' joint distribution.
+    The start is the table with most bands, distributed over their cells. Fitting then meets every table and the joint
+    distribution of the parents.
 
     Parameters
     ----------
     joint : (n_groups, ...) share of each combination of groups.
-    edges : (n_cells + 1,) where the column's cells start.
+    edges : (n_cells + 1,) units at which the cells of the column start.
 
     Returns
     -------
-    (n_groups, ..., n_cells) summing to 1 over the last axis.
+    (n_groups, ..., n_cells) shares that sum to 1 over the last axis.
 
     Raises
     ------
-    SpecError : when a figure of a table is missed by more than the tolerance.
+    SpecError : if a published number is missed by more than the tolerance.
     """
     tables = facts.tables[column]
     interpolated = facts.columns[column].within == "interpolated"
@@ -859,7 +863,7 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
 
 
 def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], fitted_table: np.ndarray) -> None:
-    """Raise SpecError when a published figure, as a share of its row, is missed by more than the tolerance."""
+    """Raise SpecError if a published number, as a share of its row, is missed by more than the tolerance."""
     tables = facts.tables[column]
     worst: tuple[float, str, str] = (facts.tolerance, "", "")
     for table, margin in zip(tables, margins, strict=True):
@@ -892,11 +896,11 @@ MAX_PARENTS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class GivenParents:
-    """A column given its parents.
+    """The distribution of a column given its parents.
 
     Attributes
     ----------
-    groups : for each parent, (n_cells of the parent,) the group of bands that each of its cells is in.
+    groups : for each parent, (n_cells of the parent,) the group of each of its cells.
     shares : (n_groups, ..., n_cells) share of each cell of the column, given a group of each parent.
     moments : (n_groups, ..., 2) mean and standard deviation, for a column that is drawn from means.
     """
@@ -910,18 +914,20 @@ class GivenParents:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawingNetwork:
-    """The families in the order of drawing, and the units at which the cells of each column start."""
+    """A fitted model of all columns: the families in the order of drawing, and the units at which the cells of each column
+    start.
+    """
 
     families: Mapping[str, GivenParents]
     edges: Mapping[str, np.ndarray]
 
 
 def fitted(facts: CheckedFacts) -> DrawingNetwork:
-    """Order the columns and fit each to its tables.
+    """Return the fitted model of all columns, in the order in which they can be drawn.
 
     Raises
     ------
-    SpecError : when the tables lead round in a circle, are too large together, or contradict each other.
+    SpecError : if columns depend on each other in a circle, or if tables are too large together or contradict each other.
     """
     edges = {}
     tables = [table for column in facts.columns for table in facts.tables[column]]
@@ -942,7 +948,7 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
 
 
 def _order(facts: CheckedFacts) -> list[str]:
-    """Return columns after all their parents; among several, as in the file."""
+    """Return the columns in an order in which each follows its parents; otherwise in the order of the file."""
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
     for column in facts.columns:
@@ -952,7 +958,7 @@ def _order(facts: CheckedFacts) -> list[str]:
         circle = nx.find_cycle(graph)
         parts = [f"{column!r} needs {parent!r} ({graph.edges[parent, column]['path']})" for parent, column in reversed(circle)]
         path = f"{graph.edges[circle[0]]['path']}.given"
-        expected = "tables that do not lead round in a circle"
+        expected = "tables without circular dependence"
         raise SpecError([Problem(file=facts.file, path=path, expected=expected, found="; ".join(parts))])
     positions = {column: position for position, column in enumerate(facts.columns)}
     return list(nx.lexicographical_topological_sort(graph, key=positions.__getitem__))
@@ -985,8 +991,9 @@ def _too_large(facts: CheckedFacts, column: str, expected: str, actual: str) -> 
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_groups, ...) joint distribution of the parents' groups: the product of the families above, summed over the
-    rest."""
+    """Return (n_groups, ...) the joint distribution of the groups of the parents: the product of the earlier families, summed
+    over all other columns.
+    """
     needed = [*parents]
     for name in needed:  # grows while it is read
         needed += [parent for parent in families[name].parents if parent not in needed]
@@ -1013,7 +1020,7 @@ MAX_ROWS = 100_000_000
 
 
 def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
-    """Draw a public surrogate table from a facts file.
+    """Draw a simulated public table from a facts file.
 
     Parameters
     ----------
@@ -1023,16 +1030,17 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     Returns
     -------
     dict : (n,) values of each column, the rows in random order, the columns as in the file: whole numbers as int64, real
-    numbers as float64, categories and dates (yyyy-mm-dd) as texts; a column with gaps as objects, None where nobody answered.
+    numbers as float64, categories and dates (yyyy-mm-dd) as texts; a column with empty cells as objects, with None for an empty
+    cell.
 
     Raises
     ------
     SpecError : for mistakes in the file.
-    InputError : for n or a seed that cannot be used.
+    InputError : for an invalid n or seed.
 
     Privacy
     -------
-    None is needed: it reads published figures alone.
+    No guarantee is needed, because only published statistics are read.
     """
     if not 1 <= n <= MAX_ROWS:
         raise InputError(f"rows: expected a whole number from 1 to {MAX_ROWS}, found {n}.")
@@ -1078,7 +1086,8 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return (n,) orders in [0, 1): evenly spaced within each group of rows, with one random offset and in random order.
+    """Return (n,) numbers in [0, 1), used as orders of quantiles: evenly spaced within each group of rows, with one random
+    offset and in random order.
 
     Parameters
     ----------
@@ -1096,7 +1105,9 @@ def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.n
 
 
 def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return (n,) the cell at each order of the distribution of its row's group; shares has shape (n_groups, n_cells)."""
+    """Return (n,) the cell of each row: the quantile of its order in the distribution of its group. `shares` has shape
+    (n_groups, n_cells).
+    """
     cumulated = np.cumsum(shares, axis=1)
     cumulated /= cumulated[:, -1:]  # the last is 1 exactly, so that no order lies beyond it
     cells = np.empty(len(group), dtype=np.int64)
@@ -1109,7 +1120,7 @@ def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.n
 
 
 def _values(column: FactColumn, units: Units, units_drawn: np.ndarray) -> np.ndarray:
-    """Units as the values that stand in the table."""
+    """Return units as the values of the table."""
     if units.categories:
         return np.array(units.categories, dtype=object)[units_drawn]
     if column.kind == "date":

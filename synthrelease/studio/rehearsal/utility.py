@@ -1,4 +1,4 @@
-"""The utility report: what synthetic copies keep of a public original, by measures of the literature and without noise."""
+"""Compute utility statistics of synthetic copies of a public table, with measures from the literature and without noise."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def student_interval(
 
 
 def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceIntervals) -> np.ndarray:
-    """Mean of the shares of each interval that the other one covers.
+    """Return the mean of the shares of each interval that the other one covers.
 
     0.5 [ (min(U_orig, U_syn) - max(L_orig, L_syn)) / (U_orig - L_orig) + the same / (U_syn - L_syn) ]
 
     Returns
     -------
     (k,) overlaps: 1 for equal intervals, at most 1, negative for disjoint ones (the further apart, the lower, without a
-    bound). NaN where an interval has no width or an end is NaN.
+    bound). NaN if an interval has no width or an end is NaN.
 
     Source
     ------
@@ -73,7 +73,7 @@ def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceInterva
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Return the ratio; NaN where the denominator is not positive."""
+    """Return numerator / denominator; NaN where the denominator is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(denominator) > 0, np.divide(numerator, denominator), np.nan)
 
@@ -81,16 +81,20 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 # Logistic regression of "synthetic" on the cells of a stacked table: one line of the design per cell, not per row.
 
 _RIDGE = 1e-6
-"""Penalty on the squared coefficients, in units of one row's log-likelihood: it keeps coefficients finite where a bin occurs
-in one table alone, and is far too weak to be seen elsewhere."""
+"""Penalty on squared coefficients, in units of the log-likelihood of one row. It keeps coefficients finite if a bin occurs in
+only one table, and is too weak to matter otherwise.
+"""
 
 _CONVERGED = 1e-7
 _CONVERGED_PER_ROW = 1e-13
-"""Log-likelihood that may still be missing, of about 0.7 per row; the second part is above the rounding of a billion rows."""
+"""Allowed difference from the largest log-likelihood, which is about 0.7 per row; the second number is above the rounding
+errors of a billion rows.
+"""
 
 _ONE_SIDED = 15.0
-"""Where the coefficient of a bin that occurs in one table alone starts: its likelihood has no maximum, and Newton's method
-takes a step of about 1 each time on the way there."""
+"""Initial coefficient of a bin that occurs in only one table. Its likelihood has no maximum, and from 0 Newton's method would
+take many steps of about 1.
+"""
 
 _MOST_STEPS = 200
 _RANK_TOLERANCE = 1e-10
@@ -104,8 +108,8 @@ class StackedDesign:
     ----------
     rows, synthetic : (n_cells,) rows of both tables, and of the synthetic one, in each cell.
     design : the intercept, and an indicator for every bin but one of every column; then products of the standardised numbers of
-        every two columns that have numbers and vary, 0 where one is missing, which the indicators tell.
-    start : (k,) coefficients to start from.
+        every two columns that have numbers and vary, 0 if a number is missing, which has an indicator.
+    start : (k,) initial coefficients.
     """
 
     rows: np.ndarray
@@ -152,7 +156,8 @@ class StackedDesign:
 
         Raises
         ------
-        ArithmeticError : when it does not converge. The likelihood is concave: that would be a defect here, not of the data.
+        ArithmeticError : if Newton's method does not converge. The likelihood is concave, so this would be a mistake in the
+            program.
         """
         penalty = np.full(len(self.start), _RIDGE)
         penalty[0] = 0.0
@@ -244,7 +249,7 @@ class Combined:
         return np.where(between == 0, np.inf, freedom)
 
     def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
-        """Confidence interval from Student's t distribution with nu degrees of freedom."""
+        """Return the confidence interval from Student's t distribution with nu degrees of freedom."""
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 
 
@@ -260,10 +265,10 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
 
     Notes
     -----
-    A rule for another kind of copies gives intervals that are too short, seldom too long. Of differentially private copies from
-    **one** noisy measurement b does not see its noise: none of "partial" and "simple" is right there, and what a release
-    publishes is such a table. Runs with a noise of their own (rehearsals) show the noise in b. A bias of the generator is seen
-    by nothing; interval overlap in a rehearsal shows how much it is.
+    A rule for another kind of copies gives intervals that are usually too short. For differentially private copies from **one**
+    noisy measurement, b does not contain the noise, so neither "partial" nor "simple" is right. A release publishes such a
+    table. For runs with separate noise (rehearsals), b contains the noise. No rule accounts for a bias of the generator;
+    interval overlap in a rehearsal shows the bias.
 
     Source
     ------
@@ -338,7 +343,7 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
 # A regression on original and on synthetic data: how far confidence intervals overlap, and differences in standard errors.
 
 _LINEAR_RANK_TOLERANCE = 1e-10
-"""Smallest eigenvalue of the features' correlation matrix at which the coefficients count as determined."""
+"""Smallest eigenvalue of the correlation matrix of the features with which the coefficients count as determined."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -380,7 +385,7 @@ class RegressionComparison:
 
 
 def standardised_difference(original: np.ndarray, synthetic: np.ndarray, original_se: np.ndarray) -> np.ndarray:
-    """Return |beta_orig - beta_syn| / SE(beta_orig), at least 0; NaN where the standard error is 0.
+    """Return |beta_orig - beta_syn| / SE(beta_orig), at least 0; NaN if the standard error is 0.
 
     Source: Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest",
     second (the text has no page numbers).
@@ -453,14 +458,15 @@ def compare_regressions(
 
 
 def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence[str], features: Sequence[str]) -> Line:
-    """Maximum likelihood of the log odds of `positive`, every cell of the columns' own table weighted by its count.
+    """Return the maximum likelihood fit of the log odds of `positive`, with every cell of the table of these columns weighted
+    by its count.
 
     Exactly the logistic regression of the rows in which no column of it is missing, with standard errors from the inverse of
     the information; the intervals are normal.
 
     Returns
     -------
-    A line of NaN where the rows do not determine it: no more rows than coefficients, a feature that is constant or a linear
+    A fit of NaN if the rows do not determine it: no more rows than coefficients, a feature that is constant or a linear
     function of the others, and outcomes that a line separates.
 
     Raises
@@ -487,15 +493,15 @@ def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence
 
 
 def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence[str]) -> Line:
-    """Ordinary least squares, every cell weighted by its count, with the textbook standard errors.
+    """Return the ordinary least squares fit, with every cell weighted by its count, and the textbook standard errors.
 
     beta = (X'WX)^-1 X'Wy,  s^2 = sum_c w_c (y_c - x_c beta)^2 / (n - k),  SE^2 = s^2 diag (X'WX)^-1, with W the counts and n
     their sum: exactly the ordinary least squares of the n rows in which no column of the regression is missing. Features are
-    centred and scaled first, so that nothing is lost to large numbers.
+    centred and scaled first, so that large numbers cause no rounding errors.
 
     Returns
     -------
-    A line of NaN when n <= k or a feature is constant or a linear function of the others.
+    A fit of NaN if n <= k or a feature is constant or a linear function of the others.
     """
     layout, weights = table.layout, table.counts.astype(float)
     response = public.numbers("target", target)[table.digits(layout.index(target))]
@@ -550,11 +556,11 @@ def utility_figures(
     """Return the utility figures of M >= 1 synthetic copies of a public table by name, means over copies and slopes.
 
     pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. A regression
-    that the public table does not determine has no figures; NaN where a copy does not determine one.
+    that the public table does not determine has no statistics; a statistic is NaN if a copy does not determine it.
 
     Parameters
     ----------
-    target, features : columns of the linear regression; None where there is no such regression.
+    target, features : columns of the linear regression; None without such a regression.
     odds : a logistic regression as a second analysis.
     rule : the combining rule of this kind of copies.
 
@@ -583,7 +589,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -> None:
-    """Raise InputError for the first name that an option gives and that is not one of the known ones."""
+    """Raise InputError for the first unknown name in the value of an option."""
     for name in names:
         if name not in names_known:
             guess = closest(name, names_known)
@@ -593,14 +599,14 @@ def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -
 
 @dataclass(frozen=True, kw_only=True)
 class CopyComparison:
-    """The analyses by which copies are compared.
+    """The analyses with which copies and the original are compared.
 
     Attributes
     ----------
-    copies : synthetic tables per configuration, at least 2 for the combining rules.
+    copies : number of synthetic tables per configuration, at least 2 for the combining rules.
     target, features : columns of the linear regression.
-    odds : the criterion whose logistic regression is the second analysis. No utility figures without either.
-    quasi_identifiers : columns that an intruder is taken to know.
+    odds : the criterion whose logistic regression is the second analysis. Without a regression there are no utility statistics.
+    quasi_identifiers : columns that an intruder is assumed to know.
     """
 
     copies: int
@@ -616,7 +622,8 @@ class CopyComparison:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> CopyComparison:
-        """Return the regression of the acceptance criteria; by default an intruder knows every column but its target.
+        """Return the analyses that follow from the acceptance criteria. By default, an intruder knows every column except the
+        target of the regression.
 
         Raises
         ------
@@ -637,7 +644,7 @@ class CopyComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class CopyFigures:
-    """Named utility and risk figures of one configuration; empty where a copy could not be made or compared."""
+    """Utility and risk statistics of one configuration, by name; empty if a copy could not be made or compared."""
 
     configuration: int
     utility: dict[str, float]
@@ -658,7 +665,7 @@ def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> Copy
 def compared(
     counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Utility and risk figures of copies over the bins of a configuration; without a regression no utility.
+    """Return utility and risk statistics of copies over the bins of a configuration; without a regression, only risk.
 
     Parameters
     ----------

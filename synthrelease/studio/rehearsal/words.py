@@ -1,4 +1,4 @@
-"""Say in sentences what a rehearsal found out: the same for the report and for the terminal."""
+"""Write the results of a rehearsal as sentences, the same for the report and for the terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """Describe the proposal, its cost, and the probability that it finds no table; nothing where no plan can be offered."""
+    """Return sentences on the proposed plan, its cost, and the probability that it finds no table; empty without a proposal."""
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
         return []
@@ -32,7 +32,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
         return [
             "No plan can be proposed. At every generation budget that was tried, too few rounds are accepted, or the search "
             f"finds no table in more than {wanted} of the releases (--nothing). A larger generation budget, wider thresholds "
-            "or a larger --nothing help. More rounds do not help."
+            "or a larger --nothing can help. More rounds do not help."
         ]
     present = spec.plan.total.epsilon
     cheaper = "it costs" if chosen.total < present else "it costs no more:"
@@ -42,8 +42,8 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     ]
     if proposal.judgement is None:
         sentences.append(
-            "The plan is not confirmed: no time was left to test it with new attempts. Expect fewer accepted rounds than in "
-            "the attempts that chose it. Run the same command again to continue."
+            "The plan is not confirmed, because no time was left to test it with new attempts. Expect fewer accepted rounds "
+            "than in the attempts that chose the plan. Run the same command again to continue."
         )
     else:
         sentences += _expected(proposal.judgement, proposal.wanted)
@@ -56,30 +56,32 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _expected(judgement: Judgement, wanted: float) -> list[str]:
-    """Say what attempts that influenced no choice show about a plan."""
+    """Return sentences on the expected results of a plan, from attempts that did not choose it."""
     fits = f", with {judgement.fits} private fits" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
     accepted = f"{percent(judgement.acceptance)} of them were accepted (95% interval {interval})"
     sentences = [
         f"How often this plan finds no table: in {percent(judgement.nothing)} of the releases, "
         f"{_at_most(judgement.nothing_high)} (95% interval). This is estimated from {judgement.attempts} new attempts on the "
-        f"public file{fits}, which chose neither the budget nor the rounds. {accepted}. On average {judgement.rounds:.1f} "
-        "rounds are run."
+        f"public file{fits}, which chose neither the budget nor the rounds. {accepted}. The search runs {judgement.rounds:.1f} "
+        "rounds on average."
     ]
     if judgement.nothing > wanted:
         sentences.append(
-            f"That is more than the {limit} of --nothing: the attempts that chose the plan were luckier. `--adopt` "
-            "does not write it. Use a smaller --nothing to get a plan with more budget or more rounds."
+            f"This is more than the {limit} of --nothing, because the attempts that chose the plan were too favourable. "
+            "`--adopt` does not write this plan. Use a smaller --nothing to get a plan with more budget or more rounds."
         )
     elif judgement.nothing_high > wanted:
         sentences.append(
-            f"The estimate is within the {limit} of --nothing, and its interval is not. Use a smaller --nothing to be safer."
+            f"The estimate is within the {limit} of --nothing, but its interval is not. Use a smaller --nothing to be safer."
         )
     return sentences
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
-    """Say how often the proposed plan finds no table, and how often the rehearsed one does."""
+    """Return a sentence on how often the proposed plan finds no table, compared with the rehearsed plan; empty without a
+    proposal.
+    """
     proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if proposed is None or proposed.nothing_high is None:
         return []
@@ -91,7 +93,7 @@ def nothing_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _at_most(share: float) -> str:
-    """Return the upper end of an interval of a share."""
+    """Return the upper end of an interval for a share, in words."""
     text = percent(share)
     return text if text.startswith("under") else f"at most {text}"
 
@@ -102,7 +104,7 @@ def epsilon_text(value: Fraction) -> str:
 
 
 def law_text(law: FiniteLaw) -> str:
-    """Return a number of rounds in words."""
+    """Return the distribution of the number of rounds in words."""
     if len(law.atoms) == 1:
         number = law.atoms[0][0]
         return "one round" if number == 1 else f"at most {number} rounds"
@@ -116,7 +118,7 @@ def rounds_text(law: FiniteLaw) -> str:
 
 
 def lines(chosen: Offer | None) -> str:
-    """Return the text to put into the specification; empty without an offer."""
+    """Return the lines of TOML with the offered budget and rounds; empty without an offer."""
     if chosen is None or chosen.law is None:
         return ""
     return (
@@ -127,7 +129,7 @@ def lines(chosen: Offer | None) -> str:
 
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return the cost of a release by the present specification, and how often it finds no table; None without an outlook."""
+    """Return the cost of the rehearsed plan and how often it finds no table; None if this is not known."""
     outlook = rehearsal.outlook
     return None if outlook is None or not math.isfinite(outlook.nothing) else _plan(rehearsal.spec, outlook)
 
@@ -144,7 +146,7 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
-    """Return the cost of a specification, with the expected result of its search, in four digits."""
+    """Return the cost of a specification, with the expected results of its search to four digits."""
     total = spec.plan.total
     return PlanTable(
         epsilon=total.epsilon,
@@ -160,41 +162,41 @@ def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> 
 
 
 def _short(share: float) -> float:
-    """Four digits, as of an estimate."""
+    """Return a share rounded to four significant digits."""
     return float(f"{share:.4g}")
 
 
 def finite(value: float) -> float | None:
-    """Return a number for JSON, which has no NaN or infinity."""
+    """Return the number, or None for NaN and infinity, which JSON does not have."""
     return value if math.isfinite(value) else None
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """Return the unit of each criterion's figure and threshold; empty for a plain number."""
+    """Return the unit of the value and threshold of each criterion; empty for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
-    """Explain negative figures, for criteria that have them; empty where none has."""
+    """Return an explanation of negative values, for criteria that can have them; empty without such criteria."""
     names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
     if not names:
         return ""
     return (
-        f"Figures of {listing(names)} below 0 are room to spare: at 0 or less every original quantile lies in the bins that "
-        "are allowed, and the figure says by what share of the rows."
+        f"Values of {listing(names)} can be below 0. At 0 or less, every quantile of the file is in an allowed bin, and the "
+        "value says by what share of the rows."
     )
 
 
 def short(value: float | None) -> str:
-    """Return a figure to three digits; empty where there is none."""
+    """Return a value with three digits; empty without a value."""
     if value is None or math.isnan(value):
         return ""
-    return "kept nothing" if math.isinf(value) else figure(value, 3)
+    return "no rows kept" if math.isinf(value) else figure(value, 3)
 
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
-    """Say what a release costs, how often it finds no table, how many rounds it needs, and the remedy where these are many."""
+    """Return sentences on the cost of a release, how often it finds no table, the number of rounds, and how to reduce it."""
     outlook, spec = rehearsal.outlook, rehearsal.spec
     if outlook is None or not rehearsal.shortlist:
         return []
@@ -202,7 +204,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     at_most = f" ({_at_most(outlook.nothing_high)} by a 95% interval)" if outlook.nothing_high > outlook.nothing else ""
     sentences = [
         f"A release from this shortlist, as specified, costs {loss_text(spec.plan.total)}. The search finds no acceptable "
-        f"table in {percent(outlook.nothing)} of the releases{at_most}; the budget is spent then, too."
+        f"table in {percent(outlook.nothing)} of the releases{at_most}, and then the budget is spent, too."
     ]
     if law is not None and law.mean == 1:
         return [*sentences, "The search has one round."]
@@ -218,39 +220,39 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     until = "" if law is None else f", after about {law.mean:,.0f} rounds"
     sentences.append(
         f"The mean is large because of unlucky fits. All rounds of a release share {made_once}, which is drawn once, with "
-        f"noise. With {outlook.unlucky} of the {outlook.fits} such fits of this rehearsal hardly any round is accepted, and "
-        f"the search goes on until it is stopped{until}. With the others a release comes soon."
+        f"noise. With {outlook.unlucky} of the {outlook.fits} fits in this rehearsal hardly any round is accepted, and the "
+        f"search continues until it is stopped{until}. With the other fits, a round is soon accepted."
     )
     advice = [
-        "give the generation more budget" if shared else "",
-        "give the regression more epsilon (it is paid once, not in every round)" if fitted else "",
+        "increase the generation budget" if shared else "",
+        "give the regression more epsilon (it is charged once, not in every round)" if fitted else "",
         "widen the threshold that fails",
         "use the one-step form of the criterion, which needs no private regression" if fitted else "",
-        "give up sooner, with fewer `rounds` or a larger stop_probability (this saves time and epsilon)" if until else "",
+        "stop sooner, with fewer `rounds` or a larger stop_probability (this saves time and epsilon)" if until else "",
     ]
     sentences.append(
-        "An unlucky search costs time, and the budget when it finds no table. If that is too likely: "
+        "An unlucky search costs time, and if it finds no table the budget. If this is too likely: "
         f"{'; or '.join(step for step in advice if step)}."
     )
     return sentences
 
 
 def _rounds(value: float) -> str:
-    """Return a number of rounds; also for a search without end."""
+    """Return a number of rounds as text; "without end" for infinity."""
     if math.isinf(value):
         return "without end"
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 _OPEN = (
-    "The configuration does not say how many rows one person can have ([unit]). This rehearsal took each row for another "
-    "person. `plan`, `check` and `release` refuse until [unit] has an answer. With a key fewer rows are released: rehearse "
-    "again then."
+    "The configuration does not say how many rows one person can have ([unit]). This rehearsal assumed that every row is a "
+    "different person. `plan`, `check` and `release` refuse a configuration without this answer. With a key, fewer rows are "
+    "used, so rehearse again."
 )
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """Return the open question about persons, and the problems of thresholds, one sentence each."""
+    """Return sentences on the open question about persons and on the problems of thresholds."""
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
         return open_questions
@@ -263,7 +265,7 @@ def warnings(rehearsal: Rehearsal) -> list[str]:
 
 
 def binding(rehearsal: Rehearsal) -> str:
-    """Say which criterion rejects most often, and where its error is; empty without a closer look."""
+    """Return sentences on the criterion that rejects most often and on the place of its error; empty without a closer look."""
     if rehearsal.look is None or not rehearsal.criteria:
         return ""
 
@@ -283,7 +285,7 @@ def binding(rehearsal: Rehearsal) -> str:
     if look.offender is not None:
         sentence += f" In a typical candidate: {look.offender}."
     elif why := explanation_of(_kind(rehearsal, advice.name)).no_offender:
-        sentence += f" It has no worst place: {why[0].lower()}{why[1:]}"
+        sentence += f" Its error has no place: {why[0].lower()}{why[1:]}"
     return sentence
 
 
@@ -292,15 +294,15 @@ def _kind(rehearsal: Rehearsal, name: str) -> str:
 
 
 def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
-    """Return lines on up to `limit` pairs that no criterion looks at, lost ones first."""
+    """Return lines on at most `limit` pairs that no criterion tests, the lost pairs first."""
     pairs = rehearsal.look.pairs if rehearsal.look else ()
     chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
-    rest = [f"{len(pairs) - limit} more are in the report."] if len(pairs) > limit else []
+    rest = [f"The report has {len(pairs) - limit} more pairs."] if len(pairs) > limit else []
     return [*(("LOST: " if pair.lost else "") + pair_words(pair) for pair in chosen), *rest]
 
 
 def pair_words(pair: UnguardedPair) -> str:
-    """Describe a pair that no criterion covers, in a line."""
+    """Return a line on a pair that no criterion tests."""
     first, second = map(words, pair.columns)
     in_candidates = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
@@ -312,7 +314,9 @@ def pair_words(pair: UnguardedPair) -> str:
 
 
 def verdict_words(rehearsal: Rehearsal) -> list[str]:
-    """Describe candidates beside independent columns, and the reasons for which a release from this shortlist is refused."""
+    """Return sentences that compare candidates with independent columns, and the reasons why `release` refuses this
+    shortlist.
+    """
     verdict = None if rehearsal.look is None else rehearsal.look.verdict
     if verdict is None or not verdict.hang_together:
         return []
@@ -327,14 +331,14 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
         sentences.append(
             f"These candidates have the generation {rehearsal.spec.generation_unit} of the configuration, "
             f"{decimal_text(rehearsal.spec.generation_budget)}. The proposed {decimal_text(chosen.generation)} has more noise "
-            "and preserves less of the associations: rehearse the plan that you adopt."
+            "and preserves less of the associations. Rehearse again after you adopt a plan."
         )
     refused = verdict.mistakes(rehearsal.spec.not_promised, "the acceptance file")
     return sentences + [f"`release` refuses this shortlist: expected {expected}; found {fault}." for expected, fault in refused]
 
 
 def conclusion_words(rehearsal: Rehearsal) -> list[str]:
-    """Say, for each intended question, what a reader would conclude from candidates, and the answer of the public file."""
+    """Return a sentence for each intended question, with the answers of the public file and of candidates."""
     return [
         f"{conclusion.question}: {answer_text(conclusion.public, conclusion.unit)} in the public file, "
         f"{_spread(conclusion)} in the candidates"
@@ -345,7 +349,7 @@ def conclusion_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def answer_text(value: float | None, unit: str) -> str:
-    """Return an answer in its unit."""
+    """Return an answer with its unit."""
     if value is None:
         return "no such rows"
     if unit == "rows":
@@ -362,42 +366,42 @@ def _spread(concluded: Conclusion) -> str:
 
 
 COSTLY = 0.1
-"""Share of the rows that a projection replaces from which on that is said."""
+"""Least share of replaced rows for which the advice on the projection is given."""
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
-    """Say what the projection of the configuration costs, with the remedy where that is much; empty where it changes little."""
+    """Return advice on a projection that replaces many rows; empty if it replaces few."""
     look = rehearsal.look
     if look is None or look.replaced <= COSTLY:
         return ""
     projection = rehearsal.spec.space[look.configuration].projection
     return (
         f"The projection ({projection.in_short}) replaces {percent(look.replaced)} of the rows by copies of other rows. Copies "
-        "add no information: estimates from them look more precise than they are. Take a smaller minimum count, fewer columns "
+        "add no information: estimates from them look more precise than they are. Use a smaller minimum count, fewer columns "
         "or coarser bins. To remove rare combinations of a few columns, use the projection 'frequent_combinations' and the "
         "criterion 'face_privacy' with the same `columns`."
     )
 
 
-# What attacks on public twins got, beside what the guarantee allows.
+# Results of attacks on public rows, compared with what the guarantee allows.
 
 
 def attack_words(rehearsal: Rehearsal) -> list[str]:
-    """Say how often each attack was right; nothing where none was tried."""
+    """Return sentences on how often each attack was right; empty without attacks."""
     attacks = rehearsal.attacks
     if attacks is None:
         return []
     sentences = [*attack_sentences(attacks, all_columns=True)]
     if attacks.contradicts:
         sentences.append(
-            "THE CLAIM DOES NOT HOLD: the guesses are right more often than it allows. Chance explains that with a probability "
-            "of at most 0.1%. Do not release. Keep the report, and say what happened (docs/audit.md, When it contradicts a "
-            "claim)."
+            "THE CLAIM DOES NOT HOLD: the guesses are right more often than the claim allows. If the claim is true, this "
+            "happens with a probability of at most 0.1%. Do not release. Keep the report, and report the problem "
+            "(docs/audit.md, When it contradicts a claim)."
         )
     return sentences
 
 
-# All sentences, as the terminal, the page and rehearsal.json have them.
+# All sentences, for the terminal, the page and rehearsal.json.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,5 @@
-"""The tables of the five sources, computed anew beside the printed values, and the errors found in the sources.
+"""Compute the tables of the five source papers again, beside the printed values, and list the errors found in the papers.
 
-`printed.toml` has what the sources print, `tables` what follows from formulas, `experiments` what has to be run. `synthrelease
-reproduce` writes the page docs/sources.md. Only public and made-up data are used; nothing is spent.
+`printed.toml` has the printed values, `tables` the tables that follow from formulas, and `experiments` the tables that need
+runs. `synthrelease reproduce` writes the page docs/sources.md. Only public and made-up data are used, and nothing is spent.
 """

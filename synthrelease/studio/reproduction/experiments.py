@@ -1,4 +1,4 @@
-"""Run the experiments of the sources: on public births, on printed tables and on made-up incomes."""
+"""Run the experiments of the source papers again: on simulated births, on printed tables and on made-up incomes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ EPSILON, DELTA = Fraction(4), Fraction(1, 10**9)
 
 
 def table_2() -> Rows:
-    """Return Table 2 of the paper, on simulated births: medians of exact figures, and the noise that each would get."""
+    """Return Table 2 of Hod & Canetti (2024) for simulated births: medians of exact criterion values, with sensitivity and
+    noise.
+    """
     spec, rows = load_spec(resource("configs/births-paper.toml")), []
     attempts = _on_births(spec, [(index % len(spec.space), index) for index in range(ATTEMPTS)])
     for number, (kind, name, threshold, result, epsilon, _, limits, *noise) in enumerate(printed()["births"]["criteria"]):
@@ -55,7 +57,7 @@ def table_2() -> Rows:
 
 
 def families() -> Rows:
-    """Return one fit of every family of the paper at epsilon 4: errors as shares of the thresholds."""
+    """Return the errors of one fit of every family of generators at epsilon 4, as shares of the thresholds."""
     criteria, rows = load_spec(resource("configs/births.toml")).criteria, []
     for name, settings in printed()["families"].items():
         generator = GENERATORS[settings["family"]].model_validate(settings)
@@ -71,7 +73,9 @@ def families() -> Rows:
 
 
 def _with_family(generator: Generator, settings: Mapping[str, Any]) -> ReleaseSpec:
-    """Return the shipped release of births with one configuration of one family, which gets epsilon 4 (at delta 1e-9)."""
+    """Return the specification of the shipped births with one configuration of one family, which gets epsilon 4 (at delta
+    1e-9).
+    """
     tables = {
         "extends": str(resource("configs/births.toml")),
         **printed()["fits"],
@@ -86,8 +90,9 @@ def _with_family(generator: Generator, settings: Mapping[str, Any]) -> ReleaseSp
 
 
 def generation_budget(generator: Generator, epsilon: Fraction) -> Fraction:
-    """Return the epsilon itself, or the largest rho that yields it at `DELTA`: by the exact curve where a family is
-    Gaussian, else to 1e-6 by the general conversion.
+    """Return epsilon for a pure family, else the largest rho that costs at most epsilon at `DELTA`.
+
+    A Gaussian family uses the exact curve; other families use the general conversion, to 1e-6.
     """
     if generator.guarantee == "pure":
         return epsilon
@@ -101,7 +106,7 @@ def generation_budget(generator: Generator, epsilon: Fraction) -> Fraction:
 
 
 def _on_births(spec: ReleaseSpec, attempts: list[tuple[int, int]]) -> list[AttemptResult]:
-    """Attempts on the simulated births with repeatable noise, which protects nobody."""
+    """Run attempts on the simulated births with seeded noise, which protects nobody. Return their results."""
     table = read_public(resource("public_data/births_surrogate.csv.gz"), spec.schema, spec.input, spec.raw)
     return attempts_on_public(spec, table, SEED, attempts)
 
@@ -114,13 +119,15 @@ def counties() -> Counts:
 
 
 def percentage_error(original: np.ndarray, other: np.ndarray) -> float:
-    """Mean over cells of |other - original| / original, in percent; cells of 0 in the original are left out."""
+    """Return the mean over cells of |other - original| / original, in percent, without cells that are 0 in the original."""
     there = original > 0
     return float(100 * np.mean(np.abs(other[there] - original[there]) / original[there]))
 
 
 def counties_swapped() -> Rows:
-    """Return the errors of owned and rented dwellings by county after swapping; the paper prints one run at 50%."""
+    """Return the percentage errors of owned and rented dwellings by county after swapping. The paper prints one run at a rate
+    of 50%.
+    """
     table, generator, rows = counties(), SeededEntropy(1940).generator(), []
     original = table.marginal([0, 1])
     owned = np.array([row[3] for row in printed()["swapping"]["counties"]])
@@ -133,11 +140,11 @@ def counties_swapped() -> Rows:
     return rows
 
 
-# Made-up incomes of which many are missing, more often where incomes are high; and estimates of their mean.
+# Made-up incomes with many missing values, more often for high incomes; and estimates of the mean income.
 #
-# 96 cells of the columns that everybody answered (8 ages, 2 sexes, 6 levels of education), incomes from 0 to 5,000 in hundreds.
-# About 28% do not answer; how likely, depends on the cell alone, and rises with its mean income. It is an analogue of the
-# experiment in Merrill 2021, section 6.5, whose files cannot be shared.
+# The table has 96 cells of columns without missing values (8 ages, 2 sexes, 6 levels of education), and incomes from 0 to 5,000
+# in steps of 100. About 28% of the incomes are missing. The probability depends only on the cell, and rises with its mean.
+# The experiment imitates Merrill 2021, section 6.5, whose files cannot be shared.
 
 CELLS = np.array([(age, 2 * sex, level) for age, sex, level in product(range(8), range(2), range(6))])
 LARGEST, STEP = 5000, 100
@@ -146,14 +153,14 @@ INCOME_EPSILON = 6 * math.log(2)
 
 
 class Incomes(NamedTuple):
-    """A table with gaps, and the mean income of all."""
+    """A table with missing incomes, and the mean of all incomes before some were hidden."""
 
     table: GappedTable
     mean: float
 
 
 def incomes(generator: np.random.Generator, n: int = 60_000) -> Incomes:
-    """Draw incomes, and hide some."""
+    """Draw a table of incomes and hide some of them. Return the table with the true mean."""
     age, sex, level = CELLS.T
     size = np.exp(-0.5 * ((age - 3) / 2.5) ** 2) * np.exp(-0.25 * level)
     cells = generator.choice(len(CELLS), n, p=size / size.sum())
@@ -167,7 +174,9 @@ def incomes(generator: np.random.Generator, n: int = 60_000) -> Incomes:
 
 
 def ignoring(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """Return the mean of those who answer, their number public, with Laplace noise for one replaced record."""
+    """Return the mean of the known incomes with Laplace noise for one replaced record; the number of known incomes is
+    public.
+    """
     answered = table.values[~table.gaps]
     return float(answered.mean() + generator.laplace(0, LARGEST / len(answered) / epsilon))
 
@@ -178,23 +187,26 @@ def imputed_exactly(table: GappedTable) -> float:
 
 
 def imputed(table: GappedTable, neighbours: Neighbours, generator: np.random.Generator) -> float:
-    """Return the mean of the imputed table with smooth sensitivity, its size public."""
+    """Return the mean of the imputed table, with noise by smooth sensitivity; the size of the table is public."""
     answers = ImputedAnswers(scheme=SCHEME, neighbours=neighbours, low=0, high=LARGEST)
     everybody, size = lambda cells, _: np.ones(len(cells), dtype=bool), len(table.cells)
     return answers.mean(table, everybody, size, INCOME_EPSILON, generator).value
 
 
 def imputed_globally(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """Return the same with Laplace noise for one donor of all who do not answer, as the source has it."""
+    """Return the mean of the imputed table with Laplace noise for the case that one record is the donor of all missing values,
+    as in the paper.
+    """
     moved = LARGEST * (1 + int(table.gaps.sum())) / len(table.cells)
     return imputed_exactly(table) + float(generator.laplace(0, moved / epsilon))
 
 
 def missing_as_a_bin(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """Return one noisy histogram of cell by income, missing a bin of its own; then each cell's mean stands for all of the cell.
+    """Return a mean income from one noisy histogram of cell by income, with missing as a bin. The mean of the known incomes of
+    a cell is used for all its records.
 
-    Replacing a record moves two counts by 1: Laplace noise of scale 2 / epsilon on whole numbers. What follows is
-    post-processing.
+    Replacing a record changes two counts by 1, so each count gets discrete Laplace noise of scale 2 / epsilon. Everything after
+    the noise is post-processing.
     """
     bins = LARGEST // STEP + 2
     income = np.where(table.gaps, bins - 1, np.nan_to_num(table.values) // STEP).astype(np.int64)
@@ -218,11 +230,11 @@ METHODS: dict[str, Callable[[GappedTable, np.random.Generator], float]] = {
     "a separate bin, epsilon 1": lambda table, g: missing_as_a_bin(table, 1.0, g),
     "a separate bin, epsilon 0.3": lambda table, g: missing_as_a_bin(table, 0.3, g),
 }
-"""Estimates of the mean income, at epsilon 6 ln 2 where no other is named."""
+"""Estimators of the mean income; epsilon is 6 ln 2 unless the name has another one."""
 
 
 def income_errors(runs: int, seed: int = 6) -> dict[str, np.ndarray]:
-    """Return the (runs,) errors of every method, on incomes that are made up anew for each run."""
+    """Return the (runs,) errors of every method. Each run draws new incomes."""
     generator = SeededEntropy(seed).generator()
     errors = {name: np.empty(runs) for name in METHODS}
     for run in range(runs):
@@ -233,7 +245,7 @@ def income_errors(runs: int, seed: int = 6) -> dict[str, np.ndarray]:
 
 
 def imputation() -> Rows:
-    """Return mean squared errors of a mean income with gaps: ignored, imputed, or a bin of their own."""
+    """Return the squared errors of the estimators of a mean income with missing values: printed, mean and median over runs."""
     texts, errors = dict(printed()["imputation"]["rows"]), income_errors(RUNS)
     squared = {name: values**2 for name, values in errors.items()}
     return [[name, texts.get(name, ""), f"{np.mean(mse):,.1f}", f"{np.median(mse):,.1f}"] for name, mse in squared.items()]
@@ -245,12 +257,12 @@ EXPERIMENTS: Mapping[str, Callable[[], Rows]] = {
     "counties": counties_swapped,
     "imputation": imputation,
 }
-"""Tables that have to be run."""
+"""The tables that need runs."""
 TABLES = {**FORMULAS, **EXPERIMENTS}
 
 
 def page(names: Sequence[str] = ()) -> str:
-    """Return the page "The sources, reproduced", or the tables of these names alone."""
+    """Return the page "The sources, reproduced" as Markdown, or only the tables with these names."""
     texts = printed()["tables"]
     tables = [
         f"## {texts[name]['source']}\n\n`synthrelease reproduce --only {name}`\n\n"

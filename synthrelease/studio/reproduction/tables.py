@@ -1,4 +1,4 @@
-"""Reproduce the tables of the sources: each printed value beside the one that this program computes."""
+"""Compute the tables of the source papers that follow from formulas, with each printed value beside the computed one."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ TENTH = Fraction(1, 10)
 
 @lru_cache(maxsize=1)
 def printed() -> Mapping[str, Any]:
-    """Return what the sources print (`printed.toml`)."""
+    """Return the printed values of the source papers (`printed.toml`)."""
     return tomllib.loads((Path(__file__).parent / "printed.toml").read_text(encoding="utf-8"))
 
 
 Rows = list[list[str]]
-"""The lines of a table: printed values, and ours beside them. An empty text is a value that the source does not print."""
+"""The rows of a table: printed values with computed values beside them. An empty text is a value that the paper does not
+print.
+"""
 
 
 def markdown(columns: Sequence[str], rows: Rows) -> str:
@@ -43,7 +45,7 @@ def markdown(columns: Sequence[str], rows: Rows) -> str:
 
 
 def like(value: float, text: str) -> str:
-    """Return a value with as many decimals as the printed text has.
+    """Return a value as text, with as many decimals as the printed text.
 
     Examples
     --------
@@ -54,7 +56,9 @@ def like(value: float, text: str) -> str:
 
 
 def budget() -> Rows:
-    """Return 9.98 line by line, from the two files that express the paper's release."""
+    """Return the charges that add up to epsilon 9.98 in Hod & Canetti (2024), printed and computed from the shipped
+    configuration.
+    """
     births, spec = printed()["births"], load_spec(resource("configs/births-paper.toml"))
     ours = {criterion.name: criterion.epsilon for criterion in spec.criteria}
     evaluation = sum(ours.values(), Fraction(0))
@@ -65,7 +69,7 @@ def budget() -> Rows:
 
 
 def ratio() -> Rows:
-    """Return the sensitivity of a clipped ratio, and the threshold that a figure at the clip passes with probability p."""
+    """Return the sensitivity of a clipped ratio, and the threshold that a ratio at the clip passes with probability p."""
     rows = []
     for clip, smallest, sensitivity, deviation, p, threshold in printed()["ratio"]["rows"]:
         criterion = RelativeMarginalError.model_validate(printed()["ratio"]["criterion"] | {"clip": clip})
@@ -90,12 +94,14 @@ def largest_share(epsilon: Fraction) -> float:
 
 
 def tight_bound(epsilon: Fraction, share: Fraction) -> Fraction:
-    """Return what the documents of a release state."""
+    """Return the epsilon for a member of the population that a release states (theory 11.3, amplification by a subset)."""
     return of_the_population(Loss(epsilon, Fraction(0)), share.numerator, share.denominator).epsilon
 
 
 def sampling() -> Rows:
-    """Return what a simple random sample promises to a member of the population."""
+    """Return the guarantees for a member of the population of a simple random sample: printed, recomputed, and as releases
+    state them.
+    """
     rows = []
     for text, share, bound in printed()["sampling"]["rows"]:
         epsilon = Fraction(text)
@@ -120,7 +126,9 @@ def running_example() -> tuple[dict[str, Respondents], dict[str, PostStrata]]:
 
 
 def strata() -> Rows:
-    """Return the largest weights, the choice of strata and deviations of the running example, each printed / ours."""
+    """Return the largest weights, the choice of strata and the standard deviations of the running example, each as printed /
+    computed.
+    """
     example, (samples, sets) = printed()["strata"], running_example()
     alpha = 0.01 / selection_epsilon(1, score_sensitivity(list(sets.values())), "replace one")
     deviation = CauchyNoise.printed_with_gamma(1, 4).deviation
@@ -151,7 +159,9 @@ def swapping() -> Rows:
 
 
 def copies() -> Rows:
-    """Return overlap and standardised difference of the slides' intervals, from the printed, rounded intervals."""
+    """Return overlap and standardised difference of the intervals on the slides, computed from the printed, rounded
+    intervals.
+    """
 
     def interval(low: float, high: float) -> ConfidenceIntervals:
         return ConfidenceIntervals(lower=np.array([low]), upper=np.array([high]))
@@ -168,4 +178,4 @@ def copies() -> Rows:
 FORMULAS: Mapping[str, Callable[[], Rows]] = {
     function.__name__: function for function in (budget, ratio, sampling, strata, swapping, copies)
 }
-"""Tables that follow from formulas: all of them in 2 CPU seconds."""
+"""The tables that follow from formulas, which take 2 CPU seconds together."""

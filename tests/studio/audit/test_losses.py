@@ -160,7 +160,7 @@ def test_what_differs_beside_the_answers_is_told() -> None:
     def full(table: tuple[int, ...], entropy: SystemEntropy) -> np.ndarray:
         return discrete_laplace(np.unique(table), sensitivity=2, epsilon=Fraction(1), entropy=entropy)
 
-    assert "answers differs" in converse(exact, (0, 0, 2), (0, 1, 2), pure=True, key=0).leak
+    assert "answers differ" in converse(exact, (0, 0, 2), (0, 1, 2), pure=True, key=0).leak
     assert "laplace" in converse(full, (0, 0, 2), (0, 1, 2), pure=True, key=0).leak
 
     def longer(table: tuple[int, ...], entropy: SystemEntropy) -> list[np.ndarray]:
@@ -218,4 +218,4 @@ def test_shares_of_a_choice_add_up() -> None:
 
 def test_the_document_says_why_a_figure_is_low() -> None:
     words = re.sub(r"\s+", " ", DOCUMENT.read_text(encoding="utf-8"))
-    assert "replaced record moves a table by 1 in two cells and not by 2 in one" in words
+    assert "replaced record changes two cells by 1, and not one cell by 2" in words

@@ -140,13 +140,13 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     planned = run("plan", config, "--shortlist", shortlist)
     assert planned.returncode == 0
     assert "Probability that the search finds no acceptable table and the budget is spent:" in words(planned.stdout)
-    warned = [line for line in planned.stderr.splitlines() if "A cheaper plan is known" in line]
+    warned = [line for line in planned.stderr.splitlines() if "The rehearsal found a cheaper plan" in line]
     assert len(warned) == 1
 
     release = ["release", config, "--data", private, "--shortlist", shortlist]
     first = run(*release, "--out", tmp_path / "first")
     assert first.returncode == 0
-    assert [line for line in first.stderr.splitlines() if "A cheaper plan is known" in line] == warned
+    assert [line for line in first.stderr.splitlines() if "The rehearsal found a cheaper plan" in line] == warned
     assert f"epsilon = {proposal['epsilon']:.7g}"[:12] in warned[0]
     assert f"rehearse {config} --data PUBLIC_FILE --out {out} --adopt" in warned[0]
 
@@ -160,7 +160,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     assert cheap < dear
     second = run(*release, "--out", tmp_path / "second")
     assert second.returncode in (0, 3)
-    assert "A cheaper plan" not in second.stderr
+    assert "found a cheaper plan" not in second.stderr
     assert "This is estimated from the rehearsal on public data" in words(second.stdout)
 
     again = run(*rehearse, "--adopt")  # nothing is left to do, and nothing is done
@@ -169,7 +169,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     assert load_spec(config).plan.total.epsilon == cheap
     without = run(*rehearse)
     assert without.returncode == 2
-    assert "needs another folder" in words(without.stderr)
+    assert "choose another folder" in words(without.stderr)
 
     acceptance = tmp_path / "acceptance.toml"
     (named,) = NOT_PROMISED.values()

@@ -369,10 +369,10 @@ def test_every_column_of_the_shipped_releases_can_go_or_is_refused_whole(name: s
 def test_the_command_says_what_it_took_out(config: Path) -> None:
     tried = run("leave-out", config, "ward", "--dry-run")
     assert tried.returncode == 0
-    assert "Would be taken out:" in tried.stdout
+    assert "These parts would be taken out:" in tried.stdout
     done = run("leave-out", config, "ward")
     assert "the criterion 'share of births', which is about ward" in words(done.stdout)
-    assert "rehearse anew" in words(done.stdout)
+    assert "rehearse again" in words(done.stdout)
     again = run("leave-out", config, "ward")
     assert again.returncode == 2
     assert "expected columns of the release" in words(again.stderr)

@@ -285,7 +285,7 @@ def test_more_than_two_is_asked_about() -> None:
     kept = raced.kept
     assert kept is not None
     words = plan_advice(one, raced, kept, 0.314)
-    assert "QUESTION: is that worth an epsilon of 5? At epsilon 2 fits keep 31%. `--epsilon 2` drafts it." in words
+    assert "QUESTION: is this worth an epsilon of 5? At epsilon 2, fits preserve 31%. `--epsilon 2` drafts it." in words
     assert "QUESTION" not in plan_advice(one, raced, kept)
     assert "QUESTION" not in plan_advice(one, one.at(Fraction(2)), kept, 0.314)
 

@@ -109,11 +109,11 @@ def test_ctrl_c_leaves_a_report_of_what_is_known_by_then(command: list[str], tmp
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "Not complete" in out
+    assert "The rehearsal is not complete" in out
     found = report(tmp_path / "stopped")
     assert not found["complete"]
     assert found["attempts"] >= 10
-    assert "Not complete" in (tmp_path / "stopped" / "report.html").read_text()
+    assert "The rehearsal is not complete" in (tmp_path / "stopped" / "report.html").read_text()
 
 
 def test_the_results_of_another_specification_are_not_mixed_in(command: list[str], tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_figures(spec: ReleaseSpec, survey: Counts,
 def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compared, "MOST_VALUES", 10)
     (one,) = figures(spec, survey, "sequential")
-    assert re.search("has 1,748 rows of 7 columns, more than 10 values; compare on a random sample", one.not_made)
+    assert re.search("has 1,748 rows of 7 columns, more than 10 values; to include it, compare on a random", one.not_made)
     assert one.figures == ()
 
     def no_memory(*_: object) -> None:
@@ -110,7 +110,7 @@ def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: C
 
     monkeypatch.setattr(compared, "MOST_VALUES", 10**9)
     monkeypatch.setattr(Sequential, "tables", no_memory)
-    assert "memory is too small" in figures(spec, survey, "sequential")[0].not_made
+    assert "memory of this machine is too small" in figures(spec, survey, "sequential")[0].not_made
 
 
 @pytest.mark.parametrize(
@@ -132,5 +132,5 @@ def test_what_cannot_be_compared_with_is_refused_before_anything_is_read(given: 
 @pytest.mark.parametrize("family", ["dami", "DA-MI", "sequential", "synthpop_cart", "independent"])
 def test_a_release_refuses_each_with_its_reason(tmp_path: Path, family: str) -> None:
     path = write_config(tmp_path, {'family = "privbayes"': f'family = "{family}"'})
-    with pytest.raises(SpecError, match=r"for public data alone, because .* `compare --method (dami|sequential|independent)"):
+    with pytest.raises(SpecError, match=r"for public data only, because .* `compare --method (dami|sequential|independent)"):
         load_spec(path)

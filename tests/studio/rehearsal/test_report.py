@@ -338,7 +338,7 @@ def test_a_space_without_any_candidate_has_a_report_too(tmp_path: Path) -> None:
     report = read(out)
     assert report.open == []
     assert report.row("marginals", BINDS)[2:4] == ["", "100%"]
-    assert "Figures of the candidates relative to the thresholds" not in report.texts.get("svg", "")
+    assert "Criterion values of the candidates, divided by the thresholds" not in report.texts.get("svg", "")
 
 
 @pytest.mark.slow
@@ -445,7 +445,7 @@ def test_the_report_and_the_document_name_where_errors_are(coins: tuple[Rehearsa
     units = "share of the rows"
     assert report.row(CRITERION, BINDS)[4:] == [offender.where, offender.released, offender.original, units]
     assert entry["yardstick"]["perfect"] == look.criteria[0].yardstick.perfect
-    assert "a table with independent columns passes it" in report.texts["li"]  # the threshold is 0.9
+    assert "a table with independent columns meets it" in report.texts["li"]  # the threshold is 0.9
     assert [pair["columns"] for pair in json.loads((out / "rehearsal.json").read_text())["look"]["unguarded_pairs"]] == [
         list(pair.columns) for pair in look.pairs
     ]
@@ -457,18 +457,18 @@ def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehears
     )
     text = " ".join(outlook_words(replace(coins[0], outlook=unlucky)))
     assert "Half of all releases need about 1.7 rounds or fewer; the mean is 252" in text
-    assert "With 3 of the 12 such fits of this rehearsal hardly any round is accepted" in text
-    assert "If that is too likely: " in text
+    assert "With 3 of the 12 fits in this rehearsal hardly any round is accepted" in text
+    assert "If this is too likely: " in text
     lucky = replace(unlucky, expected_rounds=1.2, unlucky=0)
     price, rounds = outlook_words(replace(coins[0], outlook=lucky))
     assert rounds == "Usually the first or second round is accepted."
     total = decimal_text(coins[0].spec.plan.total.epsilon)
     assert price == (
         f"A release from this shortlist, as specified, costs epsilon = {total}. The search finds no acceptable table in 20% of "
-        "the releases; the budget is spent then, too."
+        "the releases, and then the budget is spent, too."
     )
     few, _ = outlook_words(replace(coins[0], outlook=replace(lucky, nothing=1e-12, nothing_high=0.1425)))
-    assert "no acceptable table in under 0.1% of the releases (at most 14% by a 95% interval);" in few
+    assert "no acceptable table in under 0.1% of the releases (at most 14% by a 95% interval)," in few
     one_round = replace(
         coins[0], spec=replace(coins[0].spec, selection_rule=SelectionRule(rounds=FiniteLaw.of({1: Fraction(1)})))
     )
@@ -490,11 +490,11 @@ def test_a_plan_that_fresh_attempts_contradict_is_neither_called_rare_to_fail_no
     found = coins[0]
     text = " ".join(proposal_words(judged_as(found, 0.14, 0.3)))
     assert "How often this plan finds no table: in 14% of the releases, at most 30% (95% interval)." in text
-    assert "That is more than the 5% of --nothing" in text
+    assert "This is more than the 5% of --nothing" in text
     assert text.count("5%") - text.count("95%") == 1  # as what was asked for alone
     assert "accepts no table in 14% of releases, above the 5.0% of --nothing" in why_not(judged_as(found, 0.14, 0.3))
     assert proposed_plan(judged_as(found, 0.14, 0.3)) is None
     doubtful = judged_as(found, 0.04, 0.3)
-    assert "within the 5% of --nothing, and its interval is not" in " ".join(proposal_words(doubtful))
+    assert "within the 5% of --nothing, but its interval is not" in " ".join(proposal_words(doubtful))
     assert why_not(doubtful) == ""
     assert proposed_plan(doubtful) is not None

@@ -162,7 +162,7 @@ def test_results_that_cannot_be_written_are_a_clear_error(path: Path, monkeypatc
     with pytest.raises(OutputError) as caught:
         keep(path, result(0, 1))
     assert str(caught.value) == (
-        f"{path}: the results could not be written (attempt to write a readonly database). Those written before are kept."
+        f"{path}: the results could not be written (attempt to write a readonly database). Earlier results are kept."
     )
     monkeypatch.undo()
     assert kept(path) == [result(0, 0)]
@@ -183,7 +183,7 @@ def test_a_full_disk_keeps_all_earlier_results_and_none_of_a_half_written_group(
     with pytest.raises(OutputError) as caught:
         add_until_full(path, first, group)
     assert str(caught.value) == (
-        f"{path}: the results could not be written (database or disk is full). Those written before are kept."
+        f"{path}: the results could not be written (database or disk is full). Earlier results are kept."
     )
     assert kept(path) == first
     keep(path, *group)
