@@ -50,10 +50,19 @@ def test_a_frequent_zero_stands_alone() -> None:
     values = np.where(rng.random(20_000) < 0.4, 0.0, rng.lognormal(8, 1, 20_000))
     first, edges, counts = drawn(INCOME, values, 70.0)
     bins = number_bins(INCOME, first, edges, counts, 0, rows=20_000, deviation=70.0)
-    assert bins.edges[:2] == (0, Fraction(1, 10**6))
+    assert bins.edges[:2] == (0, 1)
+    assert 0 <= bins.numbers[0] < 0.001
     assert bins.n_bins >= 5
     few = number_bins(INCOME, first, edges, [0] * len(edges), 0, rows=20_000, deviation=70.0)
     assert few.n_bins == 1
+
+
+def test_the_bin_of_zero_ends_where_the_next_rows_are() -> None:
+    values = np.where(np.arange(20_000) < 9_000, 0.0, 0.05)
+    first, edges, counts = drawn(INCOME, values, 70.0)
+    bins = number_bins(INCOME, first, edges, counts, 0, rows=20_000, deviation=70.0)
+    assert bins.edges[0] == 0
+    assert Fraction(1, 100) <= bins.edges[1] <= Fraction(5, 100)
 
 
 def test_groups_cover_every_atom() -> None:

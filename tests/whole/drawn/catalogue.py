@@ -32,6 +32,7 @@ from tests.whole.drawn.noise import (
 from tests.whole.drawn.pieces import by_value_case, faulty_register_cases, piece_cases, register_cases, same_piece_case
 from tests.whole.drawn.pipelines import ANSWERED_BY, FAULTY_DRAWS, LEFT_OUT, left_out, pipeline_case, pipeline_cases, pipelines
 from tests.whole.drawn.running import CONFIDENCE, Progress, count, prepare, running
+from tests.whole.drawn.scouts import faulty_scout_cases, scout_cases
 from tests.whole.drawn.selection import FiniteRound, chosen_law_case, first_to_finish_case, parallel_cases, selection_cases
 
 # Mechanisms with a known fault, claimed to be right: the audit must find each of them, in every run.
@@ -71,6 +72,7 @@ def faulty_cases() -> Iterator[Case]:
     yield by_value_case()
     yield same_piece_case()
     yield from faulty_register_cases()
+    yield from faulty_scout_cases()
     faithful = next(pipeline for pipeline in pipelines() if pipeline.name == "faithfulness, a record turns")
     yield pipeline_case(faithful, run=replace(faithful, name="generation noise of a fiftieth", generation="25"))
     exact = tuple((name, text.replace("epsilon = 0.25", "epsilon = 500")) for name, text in faithful.criteria)
@@ -205,6 +207,7 @@ def all_cases() -> list[Case]:
             parallel_cases(),
             piece_cases(),
             register_cases(),
+            scout_cases(),
             pipeline_cases(),
             faulty_cases(),
         )

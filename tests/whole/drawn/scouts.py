@@ -1,0 +1,102 @@
+"""Cases of scouts: all noisy answers of one look at single columns, beside the guarantee of the look as a whole.
+
+Two columns have codes and one has texts, frequent enough to be published. The answers are those that `scouting.scout.measured`
+asks for, with its charges. A text of one row is outside of the claim (theory 9.20, texts that no list names): with the stated
+threshold it is published too rarely to be drawn, and without one it is a known fault.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.privacy.cap import text_threshold
+from synthrelease.privacy.charges import Charge, gaussian
+from synthrelease.scouting.columns import ScoutedColumn
+from synthrelease.scouting.scout import Scouting, cap_of
+from synthrelease.scouting.scout_mechanism import dependence, frequent_texts, noisy_tables
+from synthrelease.settings.columns import InputTable
+from synthrelease.settings.tables import UnitTable
+from tests.whole.drawn.cases import Case
+
+DRAWS = 10_000
+_MU = Fraction(1, 2)
+_TOWNS = ("North", "South", "Hamlet")
+_LAYOUT = Layout(columns=("sex", "works"), sizes=(2, 2))
+_COLUMNS = (
+    ScoutedColumn(name="sex", kind="listed", codes={"1": "", "2": ""}),
+    ScoutedColumn(name="works", kind="listed", codes={"1": "", "2": ""}),
+    ScoutedColumn(name="town", kind="texts"),
+)
+Row = tuple[int, int, int]
+"""The bins of sex and works, and the town."""
+_OTHERS: tuple[Row, ...] = ((0, 0, 0), (1, 1, 1)) * 20
+_LEFT, _RIGHT = ((0, 0, 0), *_OTHERS), ((1, 1, 1), *_OTHERS)
+_FEATURES = (*(f"{name} {code}" for name in ("sex", "works") for code in (1, 2)), "dependence", *_TOWNS, "what a record moves")
+
+
+def scout_cases() -> Iterator[Case]:
+    """A record of another sex, occupation and town."""
+    yield _case("all columns of a record", (_LEFT, _RIGHT))
+
+
+def faulty_scout_cases() -> Iterator[Case]:
+    """Known faults: each column with the whole budget; and a text of one row, where no threshold hides it."""
+    yield _case("each column with the whole budget", (_LEFT, _RIGHT), shared=False, faulty=True)
+    alone = ((1, 1, 2), *_OTHERS)
+    yield _case("a text of one row without a threshold", (alone, _RIGHT), threshold=-(10**6), faulty=True)
+
+
+def _case(
+    name: str,
+    sides: tuple[Sequence[Row], Sequence[Row]],
+    *,
+    shared: bool = True,
+    threshold: int | None = None,
+    faulty: bool = False,
+) -> Case:
+    cap = cap_of(_COLUMNS, Fraction(6), Fraction(1, 10**9), rho=_MU**2 / 2)
+    scouting = Scouting(title="", columns=_COLUMNS, policy=InputTable(), unit=UnitTable(), cap=cap, rows=len(_LEFT))
+    charges = scouting.looks()
+    least = text_threshold(scouting.share)[0] if threshold is None else threshold
+    if not shared:
+        charges = dict.fromkeys(charges, gaussian("scout", cap.rho, "noisy counts"))
+    looks = ((0, 1),) if shared else ((0,), (1,))
+    return Case(
+        family="scout",
+        name=name,
+        claim=float(_MU),
+        draw=partial(_answers, charges, looks, least),
+        sides=sides,
+        features=_FEATURES,
+        draws=DRAWS,
+        faulty=faulty,
+        gaussian=True,
+    )
+
+
+def _answers(
+    charges: dict[str, Charge], looks: Sequence[Sequence[int]], threshold: int, rows: Sequence[Row], draws: int
+) -> np.ndarray:
+    """Return (draws, 9) counts of both codes of each column, the dependence in rows, counts of towns, -1 where unpublished, and
+    the sum of all counts that the record of the left side raises, less those that the one of the right side does.
+    """
+    counts = Counts.of(_LAYOUT, list(np.array(rows)[:, :2].T))
+    towns, groups = Counter(_TOWNS[row[2]] for row in rows), {0: np.arange(2), 1: np.arange(2)}
+    outputs = []
+    for _ in range(draws):
+        texts = frequent_texts({"town": towns}, threshold, charges["texts"])["town"]
+        tables = dict[int, np.ndarray]()
+        for look in looks:
+            tables |= noisy_tables(counts, {column: groups[column] for column in look}, charges["first look"])
+        steps, one = dependence(counts, list(groups.values()), charges["dependence"])
+        of_towns = [texts.get(town, -1) for town in _TOWNS]
+        moved = sum(int(pair[0] - pair[1]) for pair in (tables[0], tables[1], of_towns))
+        outputs.append([*tables[0], *tables[1], steps / one * len(rows), *of_towns, moved])
+    return np.array(outputs, dtype=float)
