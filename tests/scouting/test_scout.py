@@ -196,7 +196,7 @@ def test_what_cannot_be_meant_is_refused_before_the_charge(tmp_path: Path) -> No
     open_ledger(ledger, "register", 2, delta_limit="1e-9")
     persons = UnitTable(key="person", first_by="random")
     refused: list[tuple[Scouting, type[SynthreleaseError], str]] = [
-        (asked(rows=2_000), BudgetError, "takes [0-9],[0-9]{3} rows"),
+        (asked(rows=2_000), BudgetError, "needs at least [0-9],[0-9]{3} rows"),
         (asked(unit=persons), InputError, "list of codes"),
         (asked(columns=(*COLUMNS, ScoutedColumn(name="gone", kind="texts"))), InputError, "gone"),
         (replace(asked(), cap=replace(asked().cap, epsilon=Fraction(3))), BudgetError, "together cost epsilon = 3"),
@@ -238,7 +238,7 @@ def test_a_draft_from_a_scout_is_a_release_under_the_cap(made: tuple[Path, Scout
     assert (spec.plan.total.epsilon, spec.plan.total.delta) == (2, Fraction(1, 10**9))
     assert spec.options.scout is not None
     assert spec.options.scout.cap == document.cap
-    assert "What is worse" in configuration.read_text().replace("\n# ", " ")
+    assert "This draft is worse" in configuration.read_text().replace("\n# ", " ")
     assert all(column.missing == "bin" and column.outside in ("bin", "clip") for column in spec.schema.columns)
     assert spec.rows.way == "whole"
     pairs = next(criterion for criterion in spec.criteria if criterion.kind == "mean_marginal_error")
