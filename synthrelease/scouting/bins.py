@@ -126,7 +126,9 @@ def number_bins(
     zero = next((place for place, (low, high, count) in enumerate(cells) if low == 0 and count > max(ALONE * rows, tail)), None)
     parts = [cells]
     if zero is not None:  # the cells that follow up to 1, as far as none has rows, so that the bin of 0 has a plain limit
-        end = next((place for place in range(zero + 1, len(cells)) if place + first in filled or cells[place][1] > 1), len(cells))
+        end = next(
+            (place for place in range(zero + 1, len(cells)) if place + first in filled or cells[place][1] > 1), len(cells)
+        )
         parts = [cells[:zero], [cells[zero], *((low, high, 0) for low, high, _ in cells[zero + 1 : end])], cells[end:]]
     for part in filter(None, parts):
         mass = sum(count for _, _, count in part)
