@@ -109,17 +109,14 @@ def number_bins(
         (low, high, count if count > EMPTY * deviation else 0) for low, high, count in zip(edges, ends, counts, strict=True)
     ]
     # among some hundred empty cells a few exceed EMPTY by noise alone, and in many columns one exceeds FULL; so the range of
-    # the numbers ends at cells that have rows in both tables
+    # the numbers ends with a cell of the first table that has rows in both tables
     seen = [count > EMPTY * deviation for count in first_counts]
-    filled = [
-        place
-        for place, (low, _, count) in enumerate(cells)
-        if count > FULL * deviation and seen[bisect_right(column.first_look, low) - 1]
-    ]
+    looked = [bisect_right(column.first_look, low) - 1 for low, _, _ in cells]
+    filled = [place for place, (_, _, count) in enumerate(cells) if count > FULL * deviation and seen[looked[place]]]
     if not filled:
         return ScoutedBins(column=column, edges=(cells[0][0], cells[-1][1]), numbers=(0.0,), gaps=gaps)
-    first = 0 if column.low is not None else filled[0]
-    last = len(cells) - 1 if column.high is not None else filled[-1]
+    first = 0 if column.low is not None else looked.index(looked[filled[0]])
+    last = len(cells) - 1 if column.high is not None else bisect_right(looked, looked[filled[-1]]) - 1
     cells = cells[first : last + 1]
     tail = max(TAIL * rows, NOISE_OF_BIN * deviation)
     cuts = {cells[0][0]}
@@ -168,7 +165,9 @@ def _cuts(cells: _Cells, mass: float, tail: float) -> Iterator[Fraction]:
     at = start
     while below[end] - below[at] > 1.4 * goal:
         near = [place for place in range(at + 1, end) if 0.65 * goal <= below[place] - below[at] <= 1.35 * goal]
-        near = [place for place in near if below[end] - below[place] >= tail]
+        near = [
+            place for place in near if below[end] - below[place] >= tail and below[place] > below[max(0, place - 2)]
+        ]  # no gap
         after = [place for place in range(at + 1, end) if below[place] - below[at] > tail and below[end] - below[place] >= tail]
         at = _roundest(cells, near) or (after[0] if after else end)
         if at == end:

@@ -49,7 +49,7 @@ class Cell:
         """
         width = self.high - self.low
         for step in _steps_from(self.step, width):
-            round_enough = parts == math.inf or step == width or not _is_two(step) or width / step > 10
+            round_enough = parts == math.inf or step == width or not _is_two(step)
             if round_enough and width / step <= max(1.0, parts) and not (width % step or step % self.step):
                 return [self.low + step * place for place in range(int(width / step))]
         return [self.low]

@@ -65,6 +65,16 @@ def test_the_bin_of_zero_ends_where_the_next_rows_are() -> None:
     assert Fraction(1, 100) <= bins.edges[1] <= Fraction(5, 100)
 
 
+def test_no_limit_is_beyond_a_gap() -> None:
+    """Of ages up to 9 and of a code, 900: the roundest numbers of rows are anywhere between, and a reader expects none there."""
+    column = ScoutedColumn(name="age", kind="number", whole=True)
+    values = np.where(np.arange(20_000) % 4, np.random.default_rng(3).integers(21, 60, 20_000), 900)
+    first, edges, counts = drawn(column, values, 0.0)
+    bins = number_bins(column, first, edges, counts, 0, rows=20_000, deviation=44.0)
+    assert {20, 999 + 1} <= {*bins.edges}
+    assert not [edge for edge in bins.edges if 70 < edge < 500]
+
+
 def test_groups_cover_every_atom() -> None:
     values = np.random.default_rng(1).integers(0, 100, 20_000)
     first, edges, counts = drawn(AGE, values, 70.0)
