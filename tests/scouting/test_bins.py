@@ -66,13 +66,13 @@ def test_the_bin_of_zero_ends_where_the_next_rows_are() -> None:
 
 
 def test_no_limit_is_beyond_a_gap() -> None:
-    """Of ages up to 9 and of a code, 900: the roundest numbers of rows are anywhere between, and a reader expects none there."""
-    column = ScoutedColumn(name="age", kind="number", whole=True)
-    values = np.where(np.arange(20_000) % 4, np.random.default_rng(3).integers(21, 60, 20_000), 900)
+    """Of wages around 2,000 and a code, 99998: 50000 is rounder than all limits next to wages, and says nothing."""
+    column, random = ScoutedColumn(name="wage", kind="number"), np.random.default_rng(3)
+    values = np.where(np.arange(34_000) % 5, random.lognormal(7.6, 0.6, 34_000), 99_998)
     first, edges, counts = drawn(column, values, 0.0)
-    bins = number_bins(column, first, edges, counts, 0, rows=20_000, deviation=44.0)
-    assert {20, 999 + 1} <= {*bins.edges}
-    assert not [edge for edge in bins.edges if 70 < edge < 500]
+    bins = number_bins(column, first, edges, counts, 0, rows=80_000, deviation=88.0)
+    assert bins.edges[-1] == 100_000
+    assert not [edge for edge in bins.edges if 20_000 < edge < 99_998]
 
 
 def test_groups_cover_every_atom() -> None:
