@@ -205,7 +205,7 @@ def test_a_disk_that_is_too_small_is_found_before_the_charge(tmp_path, ledger, m
     data = write_data(tmp_path)
     real = shutil.disk_usage
     monkeypatch.setattr(shutil, "disk_usage", lambda path: real(path)._replace(free=10_000))
-    assert "of free space, about what the released files take, found 0.0 MB" in refused(tmp_path, data, OutputError)
+    assert "of free space, about the size of the released files, found 0.0 MB" in refused(tmp_path, data, OutputError)
     assert "MB of free space" in refused(tmp_path, data, OutputError, archive=tmp_path / "out.zip")
 
 

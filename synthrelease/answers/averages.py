@@ -1,11 +1,8 @@
-"""Shares, counts, means, medians and ratios of noisy sums.
+"""Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
-Shares, means and medians from noisy sums, each with its error for the file and for a population.
-
-The noisy sums are about rows that are drawn from those of the file that the rules keep. The drawing adds a normal error to
-that of the noise: the part of the rows that was left out, times the variance of a sample from a population (theory 13.10,
-numbers of the file). What is said of the file's own values, and not of the numbers that stand for
-their bins, also leaves room for where in its bin each value lies (theory 13.11, values in bins).
+The noisy sums are about rows drawn from those of the file that the rules keep. The draw adds a normal error to the noise, whose
+variance is the omitted part of the rows times the variance of a sample from a population (theory 13.10, numbers of the file).
+Statements about the file's own values also allow for the unknown place of each value in its bin (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -28,33 +25,33 @@ from synthrelease.generators.measured_noise import Noises, SharedNoise, half_wid
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NotSample
 
-# An interval of a ratio of two noisy sums: all ratios that their noise does not contradict (theory 13.8, measured ratios).
+# The interval of a ratio of two noisy sums has all ratios that their noise does not contradict (theory 13.8, measured ratios).
 
 _REPEATS = 3
-"""How often at most the quantile is computed anew at the end that it led to."""
+"""Largest number of times that the quantile is computed again at the resulting end."""
 
 _CLOSE = 1e-6
-"""Of the way from the estimate: an end that moved by less stands."""
+"""Smallest relative change of the distance from the estimate that needs another iteration."""
 
 
 _CANCELLED = 1e-11
-"""Of the sizes of the terms of a variance: less than this is what floats lose."""
+"""Relative size below which a variance is only rounding error of its terms."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratio:
-    """numerator / denominator, each a sum over the rows plus noise.
+    """A ratio numerator / denominator of two sums over rows with noise.
 
     Attributes
     ----------
     numerator, denominator : values with their noise.
-    weights : (2, n_noises) of the noises in numerator and denominator.
-    sampling : (2, 2) covariance matrix of both sums over draws of the rows that they are sums over; 0 where these are meant.
-    lowest, highest : what the ratio can be.
-    step : of the lattice of the numerator: 1 where rows are counted.
-    clustered : whether what is drawn at once, the members of a root, may be counted in this ratio and in another one.
-    between : (n_groups,) numerator - ratio * denominator in each random group of clusters, whose differences `sampling` has;
-        empty where it is known otherwise.
+    weights : (2, n_noises) weights of the noises in numerator and denominator.
+    sampling : (2, 2) covariance matrix of the two sums over draws of the rows; 0 if only the drawn rows are meant.
+    lowest, highest : the possible range of the ratio.
+    step : step of the lattice of the numerator; 1 for counts of rows.
+    clustered : whether members of one root, which are drawn together, may count in this ratio and in another ratio.
+    between : (n_groups,) numerator - ratio * denominator in each random group of clusters, if `sampling` is estimated from
+        their differences; otherwise empty.
     """
 
     numerator: float
@@ -70,19 +67,19 @@ class Ratio:
 
     @property
     def estimate(self) -> float:
-        """NaN where the denominator is not above 0."""
+        """The estimate within the possible range; NaN if the denominator is not above 0."""
         return float(np.clip(self.quotient, self.lowest, self.highest))
 
     @property
     def standard_error(self) -> float:
-        """By the delta method; NaN where the denominator is not above 0."""
+        """The standard error by the delta method; NaN if the denominator is not above 0."""
         return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return both ends; all possible values where, given the noise, the denominator may be 0.
+        """Return both ends of the interval. It has all possible values if, given the noise, the denominator may be 0.
 
-        Where no possible ratio is left the noise was beyond its limits. The interval then begins at the possible ratio that is
-        nearest, and is as long as it was on that side: more than nothing.
+        If no possible ratio remains, the noise exceeded its limits. The interval then begins at the nearest possible ratio and
+        keeps its length on that side, so it is never empty.
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
@@ -100,18 +97,18 @@ class Ratio:
 
     @property
     def quotient(self) -> float:
-        """The estimate, also where it is beyond what is possible; NaN where the denominator is not above 0."""
+        """The unrestricted estimate, possibly outside the possible range; NaN if the denominator is not above 0."""
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
-        """Return the ratio with a variance of drawing that is that between random groups of clusters, where this is larger.
+        """Return the ratio with the variance between random groups of clusters as its sampling variance, if this is larger.
 
         Theory 13.20, random groups of clusters.
 
         Parameters
         ----------
-        cells : (n_cells, n_groups) rows, with noise.
-        numerator, denominator : (n_cells,) what a row adds.
+        cells : (n_cells, n_groups) noisy counts of rows.
+        numerator, denominator : (n_cells,) contribution of a row.
         """
         between = (numerator - self.quotient * denominator) @ cells
         drawn = _along(self.sampling, self.quotient)
@@ -119,11 +116,11 @@ class Ratio:
         return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
-        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets.
+        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator equals the limit of its noise.
 
         Parameters
         ----------
-        width : as large as that noise gets at the estimate, where the search begins.
+        width : limit of this noise at the estimate, where the search begins.
         """
         ratio = self.quotient
         covariance = self._covariance
@@ -159,15 +156,17 @@ class Ratio:
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return the squared quantile of t over the normal one: a variance that is estimated from few groups needs more room."""
+    """Return the squared ratio of the t quantile to the normal quantile, because a variance from few groups needs a wider
+    interval.
+    """
     from scipy.special import ndtri, stdtrit
 
     return float(stdtrit(degrees, (1 + confidence) / 2) / ndtri((1 + confidence) / 2)) ** 2
 
 
 def _along(covariance: np.ndarray, ratio: float) -> float:
-    """Return the variance of numerator - ratio * denominator; 0 where the terms cancel but for rounding, as for the mean of
-    one bin, which is known.
+    """Return the variance of numerator - ratio * denominator. It is 0 if only rounding error remains, as for the mean of a
+    single bin.
     """
     terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
     variance = float(sum(terms))
@@ -176,14 +175,15 @@ def _along(covariance: np.ndarray, ratio: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """The sample design, as far as an answer depends on it.
+    """The part of the sample design that matters for an answer.
 
     Attributes
     ----------
-    reasons : why the answer has no interval for a population; empty where it has one.
-    effect : the design effect: how many times the variance is that of a simple random sample of as many rows.
-    not_drawn : the part of the population that is not among the rows of the noisy tables: 1 where its size is not stated.
-    groups : the column with random groups of clusters, whose differences tell the variance; empty where none is needed.
+    reasons : the reasons why the answer has no interval for a population; empty if it has one.
+    effect : the design effect, which is the variance divided by that of a simple random sample of as many rows.
+    not_drawn : the part of the population that is not among the rows of the noisy tables; 1 if the size of the population is
+        not stated.
+    groups : the column with random groups of clusters, whose differences give the variance; empty if none is needed.
     """
 
     reasons: tuple[NotSample, ...]
@@ -193,9 +193,9 @@ class Sampling:
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
-        """Return the stated design for the columns whose share, mean, median or slope is asked for.
+        """Return the stated design for the columns of a question.
 
-        Weights make up for unequal probabilities: an answer with the design weight is about the population all the same.
+        Weights correct for unequal probabilities, so an answer with the design weight has an interval for the population.
         """
         names = {*question.met.columns, *filter(None, (question.column, *question.on))}
         survey, design = cls.of_columns(names, release, weighted=bool(question.weight)), release.design
@@ -222,35 +222,33 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """Return the design effect: the variance of drawing the rows, divided by that of a simple random sample from a
-        large population.
-        """
+        """Return the variance of drawing the rows, divided by that of a simple random sample from a large population."""
         return self.effect * self.not_drawn
 
 
 def possible(covariance: np.ndarray) -> np.ndarray:
-    """Return the nearest covariance matrix: noise can make an estimate of one have eigenvalues below 0, which become 0."""
+    """Return the nearest covariance matrix. Noise can give an estimate negative eigenvalues, which become 0."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-# What a question counts in the cells of a table: rows, or for one about members the member in a slot of each root.
+# The counted units in the cells of a table: rows or, in a question about members, the member in a slot of each root.
 #
-# The members that meet a condition are, added up over slots, the roots whose member there meets it; so whatever is a sum over
-# rows is one over members as well, with noise of the same kind (theory 13.14, figures of members). Roots are what is drawn, and
-# how alike the members of one root are tells how far off the drawing may be: tables that hold two slots tell it, and where none
-# does, members are taken to be as alike as can be.
+# The members that meet a condition are, added up over slots, the roots whose member in the slot meets it. So a sum over members
+# is a sum over rows with noise of the same kind (theory 13.14, figures of members). Roots are drawn, so the similarity of
+# members of one root determines the error of the draw. Tables with two slots show it; without such tables, members are taken
+# as completely alike.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """The cells in which a question counts rows, or the members of one slot.
+    """The cells in which a question counts rows, or members in one slot.
 
     Attributes
     ----------
-    asked : the question; about members that of the slot, in the columns of wide rows.
-    columns : of the cells, in the order of the release.
-    counts : (n_cells,) whether what is in them counts.
+    asked : the question; for members, the question about one slot, in the columns of wide rows.
+    columns : columns of the cells, in the order of the release.
+    counts : (n_cells,) mask of the cells that count.
     """
 
     asked: Question
@@ -259,21 +257,21 @@ class Counted:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns."""
+        """The names of the columns."""
         return [column.name for column in self.columns]
 
     @property
     def shape(self) -> list[int]:
-        """Numbers of bins of the columns."""
+        """The numbers of bins of the columns."""
         return [len(column.labels) for column in self.columns]
 
 
 def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
-    """Return the parts that add up to a share, mean or median: the rows, or the members of each slot.
+    """Return the parts that add up to a share, mean or median: the rows, or the members in each slot.
 
     Raises
     ------
-    InputError : where no table tells which members are there.
+    InputError : when no table shows which members exist.
     """
     slots = range(len(question.slots)) if question.slots else (None,)
     return [
@@ -283,12 +281,12 @@ def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
 
 
 def counted(tables: NoisyTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None) -> Counted:
-    """Return the cells of some columns in which a row counts, or the member in a slot.
+    """Return the cells of some columns, with a mask of those in which a row, or the member in a slot, counts.
 
     Parameters
     ----------
-    names : columns that the cells have; for members one more where it takes that to tell whether the member is there.
-    valued : those of them in which what counts has a value.
+    names : columns of the cells. For members, one more column is added if it is needed to show whether the member exists.
+    valued : columns in which a counted row or member must have a value.
     slot : the slot, from 0; None for rows.
     """
     needed, linked = set(names), tables.release.linked
@@ -320,14 +318,14 @@ def _cells(tables: NoisyTables, question: Question, names: Iterable[str], valued
 
 
 def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray) -> np.ndarray:
-    """Return the (m, m) sum over roots of v v', where v are m figures, added up over the members of a root; an upper estimate.
+    """Return an upper estimate of the (m, m) sum over roots of v v', where v are m figures added up over the members of a root.
 
-    With one part it is its own. The products of two slots are those of a table that holds both; otherwise, for any c > 0,
-    v w' + w v' is at most c v v' + w w' / c.
+    With one part, it is the sum of this part. Products of two slots come from a table that contains both. Without such a table
+    the bound is used that, for any c > 0, v w' + w v' is at most c v v' + w w' / c.
 
     Parameters
     ----------
-    figures : of each part (m, n_cells) what counts in its cells.
+    figures : for each part, the (m, n_cells) contributions of its cells.
     own_sums : (n_parts, m, m) the same sum over the members of each slot alone.
     """
     own_sums = np.array([possible(matrix) for matrix in own_sums])
@@ -344,7 +342,7 @@ def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 
 
 def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the (m, m) sum over roots of v w' + w v', v and w the figures of two slots; None where no table holds both."""
+    """Return the (m, m) sum over roots of v w' + w v', for figures v and w of two slots; None if no table contains both."""
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
         return None
@@ -362,29 +360,32 @@ def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 OPEN: Ends = (-math.inf, math.inf, -math.inf, math.inf)
 
 _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
-"""Of a share x of N drawn rows: along (1, -x) it is x (1 - x), whatever share the noisy tables have (Wilson 1927)."""
+"""For the share x of N drawn rows, the variance along (1, -x) is x (1 - x), whatever share the noisy tables have (Wilson 1927).
+"""
 
 _FAR = 12.0
-"""Standard errors: a share further from 1/2 decides which bin holds the median (or quantile), whatever its interval is."""
+"""Number of standard errors from 1/2 beyond which a share decides the bin of the median (or quantile), whatever its interval
+is.
+"""
 
 
 _TIE = 1e-12
-"""A share this near to the part of a quantile is this part, however its sums were rounded."""
+"""Tolerance for a share that equals the part of a quantile except for rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Average:
-    """A share or mean over some rows, by one number for each cell.
+    """A share or mean over some rows, with one number for each cell.
 
     Attributes
     ----------
-    file, population : the ratio of the same two noisy sums, with the error of drawing the rows from the file's, and with that
-        of drawing them from a population.
-    middle : what was taken off the numbers.
-    squares : about how large the sum of squares of the numerator is over the drawn rows: of members, over their roots.
-    of_root : how much a row can add to the denominator at most: 1, or the members of a root.
-    own : the same averages with the weights of rows where the file's own weights may lie; empty where every row of a weight
-        class has its number, and where no end of a class is known.
+    file, population : the ratio of the same two noisy sums, with the error of drawing the rows from the file, and of drawing
+        them from a population.
+    middle : the constant that was subtracted from the numbers.
+    squares : approximate sum of squares of the numerator over the drawn rows; for members, over their roots.
+    of_root : largest contribution of a row to the denominator: 1, or the number of members of a root.
+    own : the same averages with other possible weights of the file within their classes; empty if every row of a class has its
+        representative weight, or if a class has no known limits.
     """
 
     file: Ratio
@@ -395,16 +396,15 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Check both intervals by the file's own weights: the average is not beyond all of `own` (theory 13.18, weighted
-        answers)."""
+        """Return the ends of both intervals that enclose the averages for all weights in `own` (theory 13.18, weighted
+        answers).
+        """
         ends = [average.ends(level) for average in self.own or (self,)]
         lows, highs, population_lows, population_highs = zip(*ends, strict=True)
         return min(lows), max(highs), min(population_lows), max(population_highs)
 
     def ends(self, level: float) -> Ends:
-        """Return the ends of both intervals. The one for the population is never inside the one for the file, which is
-        drawn from it.
-        """
+        """Return the ends of both intervals. The interval for the population always contains the interval for the file."""
         low, high = (end + self.middle for end in self.file.interval(level))
         population_low, population_high = (end + self.middle for end in self.population.interval(level))
         return low, high, min(low, population_low), max(high, population_high)
@@ -421,9 +421,9 @@ def term_in(tables: NoisyTables, question: Question, label: str, averages: list[
 
 
 def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
-    """Yield, for all rows, each bin of `by`, or two groups: its label, and the average of each figure over its rows.
+    """Yield each group (all rows, each bin of `by`, or two groups) as its label and the average of each figure over its rows.
 
-    About members it is the same, added up over slots.
+    For members, averages are added up over slots.
     """
     ranges, parts, survey = _ranges(tables, question), parts_of(tables, question), Sampling.of(question, tables.release)
     labels, bins = _bins(tables, question, parts)
@@ -448,14 +448,14 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Figure:
-    """The values that the rows of each cell count.
+    """The values with which the rows of each cell count.
 
     Attributes
     ----------
-    values : of each part (n_cells,), less `middle`.
-    low, high : the least and the largest of them that there can be.
-    weightings : what the rows of each cell weigh, of each part (n_cells,): first by the numbers that stand for weight classes,
-        then in the ways in which the file's own weights may lie (`_weightings`).
+    values : for each part, (n_cells,) values minus `middle`.
+    low, high : the smallest and largest possible value.
+    weightings : for each part, (n_cells,) weights of the rows: first the representative weights of classes, then other possible
+        weights of the file (`_weightings`).
     """
 
     values: list[np.ndarray]
@@ -468,13 +468,13 @@ class _Figure:
 def _weightings(
     tables: NoisyTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return the weights of the rows of each cell, for one figure of a question.
+    """Return the possible weights of the rows of each cell, for a figure of a question.
 
-    With weights between the limits of their classes an average of a figure v is least where, for some number t, every row with
-    v > t has the least weight of its class and every other row the largest one; and largest the other way round. So these,
-    for each t between two values of the figure, hold the average by the file's own weights between them (theory 13.18, weighted
-    answers). Of a mean whose values lie in bins, the averages of lowest values need the first kind alone, those of highest
-    values the second.
+    With weights between the limits of their classes, an average of a figure v is smallest if, for some number t, every row with
+    v > t has the smallest weight of its class and every other row the largest. It is largest in the opposite case. So the
+    averages for each t between two values of the figure enclose the average by the file's own weights (theory 13.18, weighted
+    answers). For a mean of values in bins, the averages of lowest values need only the first case, and those of highest values
+    only the second.
     """
     if not question.weight:
         return [[np.ones(len(part.counts)) for part in parts]]
@@ -499,11 +499,11 @@ def _averages(
     figures: Sequence[_Figure],
     survey: Sampling,
 ) -> list[Average]:
-    """Return the average of each figure over some rows; none where no row can be among them.
+    """Return the average of each figure over some rows; an empty list if no row is possible.
 
     Parameters
     ----------
-    rows : of each part (n_cells,) 1 where the rows of a cell count, 0 elsewhere.
+    rows : for each part, (n_cells,) 1 for cells that count, else 0.
     """
     pairs = [(figure, weighting) for figure in figures for weighting in figure.weightings]
     values = [np.array([figure.values[index] for figure, _ in pairs]) for index in range(len(parts))]  # (n_pairs, n_cells) each
@@ -570,11 +570,12 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the variance by the stated design effect, divided by the variance that the weights alone make; at least 1.
+    """Return the variance by the stated design effect, divided by the variance that the weights alone cause; at least 1.
 
     Parameters
     ----------
-    simple : of both sums over simple random samples of as many rows, as `sampling` is over those drawn with these weights.
+    simple : covariance matrix of the two sums over simple random samples of as many rows; `sampling` is the matrix over samples
+        drawn with these weights.
     """
     along = np.array([1.0, -ratio.quotient])
     by_weights = float(along @ sampling @ along)
@@ -582,10 +583,10 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
-    """Yield the share of each bin of a column among all rows: the same as `groups` gives for each, in time independent of the
-    number of bins.
+    """Yield the share of each bin of a column among all rows. The result equals that of `groups`, in time for each bin that
+    does not depend on the number of bins.
 
-    Only how many cells are alike is needed of the others. All rows are n, without noise.
+    The computation needs only the number of similar cells. The number n of all rows has no noise.
     """
     n, every = float(tables.release.n_rows), Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=name, met=every, where=every), tables.release)
@@ -613,7 +614,7 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the requested groups, and for each part (n_cells,) the group of a cell; -1 for none."""
+    """Return the labels of the requested groups and, for each part, the (n_cells,) group of each cell (-1 for none)."""
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
         return labels, [
@@ -631,8 +632,8 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the variance of drawing roots, divided by that of drawing as many members, for answers independent of their
-    weights: between 1 and the members of a root, times the largest weight over the smallest one.
+    """Return the variance of drawing roots, divided by that of drawing as many members, if answers do not depend on weights.
+    The result is between 1 and the number of members of a root times the ratio of the largest to the smallest weight.
 
     Parameters
     ----------
@@ -647,7 +648,7 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
 
 
 def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]]:
-    """Return the lowest and highest value of each figure (`_figures`)."""
+    """Return the lowest and highest possible value of each figure (`_figures`)."""
     if not question.column:
         return [(0.0, 1.0)]
     column = tables.release.by_name[question.parts[0].column]
@@ -657,11 +658,11 @@ def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]
 
 
 def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
-    """Return (n_cells,) each: the value a row of each cell counts.
+    """Return the figures of a question, each as the (n_cells,) value with which a row of a cell counts.
 
-    Of a share 1 where the condition is met. Of a mean the number that stands for its bin; where this is not the value of every
-    row in it, its lowest and its highest value as well. Of a median 1 where it lies in the first 1, 2, ... bins, without the
-    last.
+    For a share, the value is 1 if the condition is met. For a mean, it is the representative value of the bin, followed by the
+    lowest and the highest value if rows of the bin may differ from it. For a median, it is 1 in the first 1, 2, ... bins,
+    without the last.
     """
     columns, question = part.columns, part.asked
     if not question.column:
@@ -675,7 +676,9 @@ def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
 
 
 def _numbers(column: PublishedColumn) -> list[np.ndarray]:
-    """Return the (n_present,) numbers that bins stand for, and the ends of their values where they are others and known."""
+    """Return the (n_present,) representative values of bins, followed by the ends of their values if these differ and are
+    known.
+    """
     ends = column.value_limits
     if tells_values(column) or not np.isfinite(ends).all():
         return [numbers_of(column)]
@@ -693,10 +696,10 @@ def _share(tables: NoisyTables, question: Question, shares: list[Average], label
 
 
 def _with_weighted_count(tables: NoisyTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Return a term with how many persons the rows in the numerator stand for: theory 13.18, weighted answers.
+    """Return a term with the number of persons that the rows in the numerator represent: theory 13.18, weighted answers.
 
-    As `counted_rows`, with sums of weights in place of rows; a population has an interval where no clusters are declared, whose
-    sizes would be a further error of a count.
+    It is computed as in `counted_rows`, with sums of weights in place of rows. A population has an interval only without
+    declared clusters, whose sizes would be a further error of a count.
     """
     kept_rows, release = tables.kept, tables.release
     times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn
@@ -723,16 +726,17 @@ def _with_weighted_count(tables: NoisyTables, question: Question, share: Average
 
 
 def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
-    """Return how many rows a share counts, and nothing else about the share."""
+    """Return a term with the number of rows that a share counts, and nothing else about the share."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
 
 def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Return how many kept rows, or members, of the file are counted in the numerator: theory 13.10, numbers of the file, (b).
+    """Return the estimated number of kept rows (or members) of the file in the numerator, and its interval: theory 13.10,
+    numbers of the file, (b).
 
-    Of n rows that are drawn from K, Y are counted, with noise. K is T less its own noise Z, so that T Y / n is off by Z Y / n,
-    and by K / n times what the noise and the drawing put into Y: one more noise of known law.
+    Of n rows drawn from K, Y are counted with noise. K is T minus its own noise Z, so the error of T Y / n is Z Y / n, plus K /
+    n times the error of Y from noise and drawing. So there is one more noise with a known distribution.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -746,24 +750,25 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
 
 
 def nearest_row(counted: float) -> int:
-    """Return the nearest whole number of rows, halves to the even one, where a half is one up to six decimals: so ask.html and
-    this program round the same sum alike, whatever the order of its terms."""
+    """Return the nearest whole number of rows. A half (up to six decimals) is rounded to the even number.
+
+    So ask.html and this program round the same sum equally, whatever the order of its terms.
+    """
     return round(round(counted, 6))
 
 
 def count_error(tables: NoisyTables, share: Average) -> float:
-    """Return the standard error of such a number of rows, by its noise and the drawing."""
+    """Return the standard error of such a number of rows, from its noise and the drawing."""
     times, weights, drawing = _errors_of_a_count(tables, share)
     return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
 def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return the number of kept rows for each one drawn, the weights of the noises, and the variance of the number that is
-    drawn."""
+    """Return the number of kept rows for each drawn row, the weights of the noises, and the variance of the drawn number."""
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))
     if share.of_root == 1:
-        likely = (part * kept_rows.drawn + 1) / (kept_rows.drawn + 2)  # none among those drawn does not tell that there is none
+        likely = (part * kept_rows.drawn + 1) / (kept_rows.drawn + 2)  # a drawn number of 0 does not show that there are none
         spread = kept_rows.drawn * likely * (1 - likely)
     else:
         spread = max(share.squares - kept_rows.drawn * part**2, 0.0) + share.of_root**2
@@ -776,9 +781,9 @@ def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.n
 def _mean(column: PublishedColumn, label: str, averages: list[Average], level: float) -> Term:
     """Return the mean of the representative values of bins, with the interval for the mean of the values themselves.
 
-    The mean of the values lies between that of the lowest values of their bins and that of the highest. Each end of its
-    interval is that of one of these two (theory 13.11, values in bins). Where a sum of the values themselves was measured, its
-    ratio would take the place of all three.
+    The mean of the values lies between the means of the lowest and of the highest values of their bins. Each end of its
+    interval is an end of the interval of one of these two means (theory 13.11, values in bins). If a sum of the values
+    themselves was measured, its ratio would replace all three.
     """
     by_number, *by_ends = averages
     ends, in_bins = by_number.ends(level), not tells_values(column)
@@ -791,10 +796,10 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Return the bin that contains a quantile, and the bins between which it lies: theory 13.11, values in bins, (b).
+    """Return the estimated bin of a quantile and its interval of bins: theory 13.11, values in bins, (b).
 
     shares : the shares of rows in the first 1, 2, ... bins.
-    part : of the rows, that has at most the value: 0.5 for the median.
+    part : the part of the rows with at most this value: 0.5 for the median.
     """
     bins, empty = range(column.present), any(not share.file.denominator > 0 for share in shares)
     reached = (bin_ for bin_, share in zip(bins, shares, strict=False) if share.file.estimate >= part - _TIE)
@@ -830,7 +835,7 @@ def _ends(share: Average, level: float, part: float) -> Ends:
 
 
 def term_of(name: str, group: str, unit: str, average: Average, ends: Ends) -> Term:
-    """Return a share, mean or slope with its errors and the interval that is shown."""
+    """Return a share, mean or slope with its standard errors and its interval."""
     return Term(
         name=name,
         group=group,

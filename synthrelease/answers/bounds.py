@@ -1,6 +1,6 @@
-"""Bound an answer: the command `bound`, its ranges and its words.
+"""Bound answers with the released figures: the command `bound`.
 
-Error bounds for queries that no criterion named, from the released figures alone (docs/estimates.md).
+The bounds limit the errors of queries that no criterion names (docs/estimates.md).
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, cut
 from synthrelease.published import PublishedRelease, load
 
-# Between which values a count, a share or a mean of the file lies, over all tables that agree with the facts.
+# The range of a count, a share or a mean of the file, over all tables that agree with the facts.
 #
-# The facts are about the rows R that the release worked with; the file has up to `more` kept rows beside them (theory 13.12,
+# The facts are about the rows R that the release used; the file has up to `more` further kept rows (theory 13.12,
 # bounds of the file).
 
 _MAX_STEPS = 50
 _ONE_ROW = 1 - 1e-6
 
 EMPTY = "the group may have no row in the file"
-"""Why an end is as far away as values of rows can be."""
+"""Note for a group that may be empty, so that its answer may be any possible value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The released answer, and the lowest and highest answer of the file; a `note` where nothing is known about it."""
+    """The released answer, and the lowest and highest answer of the file. `note` says why nothing is known, if so."""
 
     answer: float
     low: float
@@ -54,18 +54,18 @@ class Range:
     note: str = ""
 
     def minus(self, other: Range) -> Range:
-        """Return the range of a difference: errors add up."""
+        """Return the range of a difference, in which errors add up."""
         low, high = self.low - other.high, self.high - other.low
         return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
-    """Return the range of how many rows of the file a figure counts, a whole number.
+    """Return the range of the number of rows of the file that a figure counts, in whole numbers.
 
     Parameters
     ----------
-    figure : (n_cells,) whole weights: 1 for the cells that are counted, -1 for those that are taken away.
-    undrawn : so many kept rows of the file are not among R, at most.
+    figure : (n_cells,) whole weights: 1 for counted cells, -1 for subtracted cells.
+    undrawn : largest number of kept rows of the file that are not in R.
     """
     answer = round(float(figure @ facts.synthetic))
     ends = []
@@ -83,11 +83,10 @@ def ratio_range(
 
     Parameters
     ----------
-    figure : (n_cells,) weights, 0 where size is 0.
-    size : (n_cells,) ones for the cells of the group, else 0; at least one released row is in it.
-    undrawn : so many kept rows of the file are not among R, at most.
-    ends : the lowest and the highest value of the rows of each cell, where they are not the number that `figure` counts them
-        with.
+    figure : (n_cells,) weights; 0 if `size` is 0.
+    size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
+    undrawn : largest number of kept rows of the file that are not in R.
+    ends : the lowest and highest value of the rows of each cell, if these differ from the number in `figure`.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
@@ -99,12 +98,13 @@ def ratio_range(
 def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, undrawn: int) -> float:
     """Return an upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
 
-    That exceeds x for no table when (figure - x size) . R <= 0 for all. Whatever x the iteration ends with, the certified
-    maximum v of that figure gives the bound x + max(v, 0) / rows. Rows that are not among R move it by what they are at most.
+    The ratio exceeds x for no table if (figure - x size) . R <= 0 for all tables. For whatever x the iteration ends with, the
+    certified maximum v of this figure gives the bound x + max(v, 0) / rows. Rows that are not in R add their largest
+    contribution.
 
     Parameters
     ----------
-    rows : a lower bound on size . R; below 1 the group may be empty, and nothing is known.
+    rows : a lower bound on size . R. Below 1 the group may be empty, and nothing is known.
     """
     largest = float(figure[size > 0].max())
     if rows < _ONE_ROW:
@@ -122,12 +122,12 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return what a share or mean over at least `rows` rows is at most when up to `more` rows of at most `largest` are added to
-    them.
+    """Return the largest share or mean over at least `rows` rows after up to `undrawn` rows with values of at most `largest`
+    are added.
 
     Parameters
     ----------
-    ratio : its largest value over the former, at most `largest`.
+    ratio : its largest value before the addition, at most `largest`.
     """
     return (ratio * rows + largest * undrawn) / (rows + undrawn)
 
@@ -135,12 +135,12 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
     """Return the range of a share or mean over the members of all slots, from the ranges of the members in each slot.
 
-    It is the weighted mean of the ranges of the slots, each weighted by its number of members. Its ends are the extremes over
-    all weights within their ranges (theory 13.16, bounds of members).
+    The answer is the mean of the answers of the slots, weighted by their numbers of members. The ends of its range are the
+    extremes over all weights within their ranges (theory 13.16, bounds of members).
 
     Parameters
     ----------
-    members : how many members of each slot are counted; of one at least in the release.
+    members : ranges of the numbers of counted members of each slot; at least one slot has some in the release.
     """
     weights = [slot.answer for slot in members]
     answer = sum(slot_range.answer * weight for slot_range, weight in zip(of_slots, weights, strict=True)) / sum(weights)
@@ -149,9 +149,9 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
 
 
 def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
-    """Return the largest weighted mean of some values with weights within their ranges.
+    """Return the largest weighted mean of values whose weights lie within their ranges.
 
-    As many as can be of the largest values, and as few as can be of the others.
+    The largest values get their largest weights, and the others their smallest weights.
     """
     order, means = sorted(range(len(values)), key=lambda slot: -values[slot]), []
     for highest in range(len(order) + 1):
@@ -167,7 +167,7 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioRange:
-    """A ratio of two shares, and the range of the file's ratio; None where a denominator may be 0."""
+    """A ratio of two shares, and the range of the file's ratio; None if a denominator may be 0."""
 
     name: str
     answer: float | None = None
@@ -182,28 +182,28 @@ class RatioRange:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A released answer with bounds on the file's.
+    """A released answer, with bounds on the answer of the file.
 
     Attributes
     ----------
-    question : what was asked, in words.
-    kind : "count", "share" or "mean"; of a difference, that of its two parts.
-    answer : in the released table; a mean by the numbers that stand for bins.
-    low, high : the answer of the file lies between them with the stated confidence: over those of its rows that the rules keep,
-        means with their own values. They hold for all queries on the release together.
+    question : the question in words.
+    kind : "count", "share" or "mean"; for a difference, the kind of its two parts.
+    answer : the answer in the released table; for a mean, by representative values of bins.
+    low, high : bounds on the answer of the file with the stated confidence, over the rows that the rules keep and, for means,
+        with their own values. They hold for all queries on the release together.
     unit : "rows", "" for shares, the column's unit for means.
-    confidence : the probability, given the released table, that its errors are within the limits that the bounds rest on.
+    confidence : the probability, given the released table, that its errors are within the limits that the bounds use.
     acceptance : the caller's lower bound on the probability that a round is accepted, or None.
-    n_rows : of the release.
-    about : which rows of the file are meant, in words.
-    way : how their number is known: "whole" (all rows of the file), "exact", "counted" (with noise) or "stated".
-    more : so many of them the release did not work with, at most.
-    binned_low, binned_high : of a mean, where the numbers that stand for bins are not the values of their rows: the same for
-        the mean of these numbers. None otherwise.
-    note : why nothing is known; empty where something is.
-    limits : upper limits of the true errors, one for each criterion that says something about other queries.
-    ratios : of two groups' shares against each other, beside their difference.
-    measured : what published noisy tables say, in words; empty where none are published or they say nothing.
+    n_rows : number of rows of the release.
+    about : the rows of the file that the bounds are about, in words.
+    way : how the number of these rows is known: "whole" (all rows of the file), "exact", "counted" (with noise) or "stated".
+    more : largest number of these rows that the release did not use.
+    binned_low, binned_high : bounds on the mean of representative values, if these are not the values of the rows. None
+        otherwise.
+    note : the reason why nothing is known; empty if something is known.
+    limits : upper limits of the true errors, one for each criterion that limits other queries.
+    ratios : the ratios of two groups' shares, in addition to their difference.
+    measured : a description of the limits from published noisy tables; empty if there are none.
     """
 
     question: str
@@ -230,14 +230,14 @@ class Bound:
 
     @property
     def difference(self) -> bool:
-        """Whether two answers were compared."""
+        """Whether the bound is on a difference of two answers."""
         return ", minus " in self.question
 
     @property
     def shares(self) -> tuple[float, float]:
-        """Of a count: the lowest and the highest part that it can be of the rows that the rules keep.
+        """For a count, its lowest and highest possible share of the rows that the rules keep.
 
-        Every row that the release did not work with moves one end of a count by one, or none of a count that is no difference.
+        A row that the release did not use changes a count by one or not at all, and a difference by one in either direction.
         """
         most = self.n_rows + self.more
         return self.low / most, self.high / most
@@ -250,9 +250,9 @@ def explained(bound: Bound) -> str:
         f"  released table   {_released(bound)}",
         f"  the file         {_of_the_file(bound)}, confidence {bound.confidence:.4g}",
         *(f"  {ratio}" for ratio in bound.ratios),
-        *([f"  {bound.note}: nothing is known of it"] if bound.note else []),
+        *([f"  {bound.note}, so there is no bound"] if bound.note else []),
         "",
-        "What that rests on: limits of the true errors, from released figures",
+        "Basis: limits of the true errors, from released figures",
         *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
         *([f"  - {bound.measured}"] if bound.measured else []),
         "",
@@ -287,7 +287,7 @@ def value(bound: Bound, number: float) -> str:
 
 
 def limit_in_words(limit: Limit, n_rows: int) -> str:
-    """Return the limit of one criterion's true error."""
+    """Return a sentence on the limit of one criterion's true error."""
     score = limit.score
     if math.isinf(limit.limit):
         return (
@@ -303,8 +303,7 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
 
 def _meaning(bound: Bound) -> str:
     queries = (
-        f"with them the bounds of every query, however many are asked. The file: {bound.about}. They say nothing about a wider "
-        "population."
+        f"so do the bounds of any number of queries. The file: {bound.about}. The bounds say nothing about a wider population."
     )
     if bound.measured or bound.way == "counted":  # the noise of the number of rows is not that of an accepted figure either
         word = (
@@ -312,7 +311,7 @@ def _meaning(bound: Bound) -> str:
         )
         return (
             f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, a table is released and one "
-            f"of these limits is wrong; otherwise they hold, and {queries}"
+            f"of these limits is wrong. Otherwise the limits hold, and {queries}"
         )
     if_so = "Given the released table"
     if bound.acceptance is not None:
@@ -326,7 +325,7 @@ def _meaning(bound: Bound) -> str:
 # The answer of a released table to a query, and how far from the file's it can be.
 
 MAX_CELLS = 1_000_000
-"""Cells of the table of a query's columns."""
+"""Largest number of cells of the table of a query's columns."""
 
 
 def bound(
@@ -339,23 +338,24 @@ def bound(
     confidence: float = 0.95,
     acceptance: float | None = None,
 ) -> Bound:
-    """Answer a query from a release, with a bound on its error. Post-processing: needs no private data and costs nothing.
+    """Answer a query from a release, with bounds on the answer of the file. This needs no private data and costs nothing.
 
-    The bound is about the file: those of its rows that the public rules keep, and their own values.
+    The bounds are about the rows of the file that the public rules keep, with their own values.
 
     Parameters
     ----------
     release : a loaded release, or its folder.
     query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1".
-        Asks for the number of rows that meet it. Or a whole question that `estimate` takes, of a share or mean without "by":
-        "share gestation_week < 37: mother_age >= 35 against < 35". One that names a column of members is about all of them.
-    given : a second condition; asks for the share of rows that meet `query` among those that meet `given`.
-    mean : a column; asks for its mean over the rows that meet `query` (and `given`) and that are not missing there. The
-        released answer is by the numbers that stand for its bins.
-    minus : a condition in place of `query`; asks for the difference of the two answers.
+        It asks for the number of rows that meet the condition. Alternatively a whole question of `estimate` for a share or mean
+        without "by": "share gestation_week < 37: mother_age >= 35 against < 35". A question with a column of members is about
+        all members.
+    given : a second condition. The query is then the share of rows that meet `query` among those that meet `given`.
+    mean : a column. The query is then its mean over the rows that meet `query` (and `given`) and have a value. The released
+        answer uses representative values of bins.
+    minus : a condition in place of `query`. The query is then the difference of the two answers.
     confidence : at least 0.5 and below 1.
-    acceptance : the caller's word that a round is accepted with at least this probability; it can make bounds narrower
-        where a figure is close to its threshold (docs/estimates.md).
+    acceptance : the caller's lower bound on the probability that a round is accepted. It can make bounds narrower if a figure
+        is close to its threshold (docs/estimates.md).
 
     Raises
     ------
@@ -407,7 +407,7 @@ def bound(
 
 
 def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
-    """Return the query for a question in the words of `estimate`."""
+    """Return the query for a question in the language of `estimate`."""
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
@@ -423,7 +423,7 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
     Parameters
     ----------
-    slot : for a question about the member in a slot, that slot, from 0.
+    slot : the slot, from 0, for a question about the member in a slot.
     """
     group = None if number is None else question.groups[number]
     rows = parse_condition(both_of(*(part.text for part in (group, question.where) if part)), knowledge.release)
@@ -433,7 +433,7 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members: the answer of the member in each slot, weighted by the number of such members."""
+    """A share or mean over all members: the answers for the member in each slot, weighted by the numbers of such members."""
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
         self.asked, self.group = question, None if number is None else question.groups[number]
@@ -441,11 +441,13 @@ class _OfMembers:
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
     def range(self) -> Range:
-        """Of the file, with its own values."""
+        """Return the range for the file, with its own values."""
         return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
-        """Of the numbers that stand for bins; None where they are the values of their members, or nothing is averaged."""
+        """Return the range by representative values of bins; None if these are the values of the members, or nothing is
+        averaged.
+        """
         ranges = [measure.binned() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
 
@@ -463,7 +465,7 @@ class _OfMembers:
 
 
 class _Contrast:
-    """Two shares or means of different rows: each has its own range, and their errors add up."""
+    """Two shares or means over different rows. Each has its own range, and their errors add up."""
 
     def __init__(self, first: _Measure | _OfMembers, second: _Measure | _OfMembers):
         self.first, self.second, self.kind, self.unit = first, second, first.kind, first.unit
@@ -479,7 +481,7 @@ class _Contrast:
         return f"{self.first.question()}, minus {self.second.question()}"
 
     def ratios(self) -> tuple[RatioRange, ...]:
-        """Of two shares. Without numbers where a denominator may be 0."""
+        """Return the ratios of two shares, without numbers if a denominator may be 0."""
         first, second = self.first.range(), self.second.range()
         return (
             _ratio("risk ratio", first, second, lambda share: share),
@@ -496,7 +498,7 @@ def _ratio(name: str, first: Range, second: Range, scale: Callable[[float], floa
 
 
 class _Measure:
-    """One count, share or mean, or the difference of two; with a `place` of the members in that slot, from 0."""
+    """One count, share or mean, or the difference of two; with `slot`, over the members in this slot, from 0."""
 
     def __init__(
         self,
@@ -521,11 +523,11 @@ class _Measure:
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
-        """Of the file, with its own values."""
+        """Return the range for the file, with its own values."""
         return self._asked(values=True)
 
     def binned(self) -> Range | None:
-        """Of the numbers that stand for bins; None where they are the values of their rows, or nothing is averaged."""
+        """Return the range by representative values of bins; None if these are the rows' values, or nothing is averaged."""
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
         return self._asked(values=False)
@@ -538,15 +540,16 @@ class _Measure:
         return self._range(self.query, self.minus, values)
 
     def members(self) -> Range:
-        """Return how many members of the slot a share or mean is of."""
+        """Return the range of the number of members of the slot over which a share or mean is taken."""
         columns, _, group = self._cells(self.query, None)
         facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
-        """Return the columns of a query, and (n_combinations,) where it is met and which rows a share or mean is of.
+        """Return the columns of a query, an (n_combinations,) mask of the combinations that meet it, and a mask of those over
+        which a share or mean is taken.
 
-        Of members one more column may tell which of them are there: the number of members does in any case.
+        For members, one more column may show which members exist; the number of members always does.
         """
         names, linked = self._columns(query, minus), self.release.linked
         if linked is None or self.place is None:
@@ -594,7 +597,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return every possible answer, for members of whom the release has none."""
+        """Return the whole possible range, for members of whom the release has none."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -602,13 +605,12 @@ class _Measure:
         return Range(answer=low, low=low, high=high)
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
-        """Return (n_combinations,) whether the averaged column has a value there."""
+        """Return an (n_combinations,) mask of the combinations in which the averaged column has a value."""
         column = self.release.by_name[str(self.mean)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return (n_combinations,) what a row of the group counts in each combination of bins, by the bin of the averaged
-        column."""
+        """Return the (n_combinations,) value with which a row of the group counts, by the bin of the averaged column."""
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)

@@ -1,9 +1,9 @@
-"""Two groups against each other: differences and ratios of two shares or means, each known with an interval of its own.
+"""Compare two groups: differences and ratios of two shares or means, with intervals.
 
-An end of the interval of a difference is as far from the estimate as the ends of both intervals together: the square root of
-the sum of squares, less what their noises have in common (method of variance estimates recovery: Zou and Donner 2008; theory
-13.13, contrasts). Ratios are differences of logarithms, odds ratios those of logits. It takes the intervals of the two groups
-as they are, so that it is as lopsided and as wide as these where cells are small.
+The distance from the estimate to an end of the interval of a difference is the square root of the sum of squares of the two
+groups' distances, corrected for their shared noise (method of variance estimates recovery: Zou and Donner 2008; theory 13.13,
+contrasts). Ratios are differences of logarithms, and odds ratios differences of logits. So the interval is as asymmetric and as
+wide as the intervals of the two groups when cells are small.
 """
 
 from __future__ import annotations
@@ -19,20 +19,18 @@ from synthrelease.answers.averages import OPEN, Average, Ratio
 from synthrelease.answers.words import INTERVAL, Term, known
 
 Interval = tuple[float, float, float]
-"""Low end, estimate, high end."""
+"""Low end, estimate and high end of an interval."""
 
 _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Return the difference, ratio and odds ratio of two shares; without numbers where noise hides whether a denominator is
-    0.
-    """
+    """Return the difference, ratio and odds ratio of two shares, without numbers if a denominator may be 0."""
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
     for name, scale in scales.items():
         term = _term(name, "", first, second, level, scale)
-        if first.own and second.own:  # the least and the largest contrast by weights between the limits of their classes
+        if first.own and second.own:  # the smallest and largest contrast for weights between the limits of their classes
             low, high = (_term(name, "", first.own[side], second.own[1 - side], level, scale) for side in (0, 1))
             ends = (low.low, high.high, low.population_low, high.population_high)
             fields: dict[str, Any] = dict(zip(INTERVAL, ends, strict=True))
@@ -42,15 +40,16 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
 
 
 def of_means(unit: str, first: list[Average], second: list[Average], values_told: bool, level: float) -> Term:
-    """Return the difference of two means, by the numbers that stand for bins and for the file's own values.
+    """Return the difference of two means, by representative values and for the file's own values.
 
     Parameters
     ----------
-    first, second : of each group by the numbers that stand for bins; and by the ends of these where they are others and known.
-    values_told : whether the numbers are the values.
+    first, second : averages of each group by representative values of bins, followed by those for the ends of bins if these
+        differ and are known.
+    values_told : whether the representative values are the values of the rows.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
-    in_classes = any(average.own for average in (*first, *second))  # of weights: nothing is said of the file's own ones
+    in_classes = any(average.own for average in (*first, *second))  # nothing is stated about the file's own weights
     if values_told and not in_classes:
         return term
     ends = OPEN
@@ -61,7 +60,9 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
 
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
-    """Return the difference of two medians or other quantiles, whose intervals hold together (each has half of the risk)."""
+    """Return the difference of two medians or other quantiles. Their intervals hold together, because each has half of the
+    risk.
+    """
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
         return None if first_end is None or second_end is None else first_end - second_end
@@ -81,7 +82,7 @@ def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
 def _term(
     name: str, unit: str, first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> Term:
-    """Return a difference, or, on a scale of logarithms, a ratio."""
+    """Return a difference or, on a logarithmic scale, a ratio."""
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group without rows
@@ -105,13 +106,13 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 def _both(
     first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> tuple[Interval, Interval]:
-    """Return the interval for the file and for a population; NaN where one of the groups has no information."""
+    """Return the interval for the file and for a population; NaN if one of the groups has no information."""
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
         less(*groups, _correlation(*ratios))
         for groups, ratios in zip((of_file, of_population), _pairs(first, second), strict=True)
     ]
-    if scale is None:  # what the groups can be limits a difference, too
+    if scale is None:  # the possible range of the groups limits a difference, too
         lowest = first.file.lowest + first.middle - second.file.highest - second.middle
         highest = first.file.highest + first.middle - second.file.lowest - second.middle
         estimate = first.file.estimate + first.middle - second.file.estimate - second.middle
@@ -120,10 +121,11 @@ def _both(
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
-    """Return the intervals for the file and for a population. On its own scale, an interval is not cut off at the limits of
-    possible values.
+    """Return the intervals of a group for the file and for a population. Without a transformed scale, they are not cut off at
+    the possible range.
 
-    An estimate that is cut off is no longer in the middle of its noise: differences of such ones miss in one direction.
+    An estimate that is cut off is no longer in the middle of its noise, so differences of such estimates would miss in one
+    direction.
     """
     low, high = group.ends(level)[:2]
     if group.file.denominator <= 0 or (low <= group.file.lowest + group.middle and high >= group.file.highest + group.middle):
@@ -142,10 +144,10 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return one number minus another. An infinite end is 0 or 1 for a share, which it cannot exceed."""
+    """Return one number minus another. An infinite end means 0 or 1 for a share, which cannot go further."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
-    if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # the estimate is 0: the other end by both ends (Bonferroni)
+    if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # an estimate of 0 (Bonferroni)
         return -math.inf, -math.inf, first[2] - second[0]
     middle = first[1] - second[1]
     return (
@@ -162,17 +164,16 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Return the correlation of two quotients, to first order, from the noises they share. Rows of one group are never in the
-    other.
+    """Return the correlation of two quotients, to first order, from their shared noises. The two groups have no common rows.
 
-    Members of one group may have the root of those of the other: then drawing moves both, in the worst case apart.
+    Members of both groups may have the same root. The draw then moves both groups, in the worst case in opposite directions.
     """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance; 0 for two releases: neither has noise or sampling of the other."""
+    """Return the covariance of two quotients. It is 0 for two releases, because neither has noise or sampling of the other."""
     if first.noises is not second.noises:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]
@@ -184,7 +185,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the variance of a quotient by the drawing of rows alone."""
+    """Return the variance of a quotient from the draw of rows alone."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

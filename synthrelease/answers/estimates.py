@@ -1,6 +1,6 @@
-"""Estimate an answer: the command `estimate`, one answer, trends, and those that a release states itself.
+"""Estimate answers from the published noisy tables, with confidence intervals: the commands `estimate` and `trend`.
 
-Estimates with confidence intervals, from the published noisy tables alone (docs/estimates.md).
+docs/estimates.md explains the answers.
 """
 
 from __future__ import annotations
@@ -27,43 +27,44 @@ from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_leniently
 from synthrelease.published.measurements import IntendedEstimatePart
 
-# Shares, means, medians or the slopes of a regression, with intervals that hold the file's.
+# Shares, means, medians or the slopes of a regression, with intervals for the file.
 
-RATIO = "The file: the distribution of the noise is computed to about five digits of a probability."
+RATIO = "The file: probabilities of the noise are computed to about five digits."
 TOGETHER = (
-    "Two groups: the interval of a difference combines the intervals of the two groups, with what their noises have in "
-    "common. A ratio has none where the noise does not tell its denominator from 0."
+    "Two groups: the interval of a difference combines the intervals of the two groups and allows for their shared noise. A "
+    "ratio has no interval if its denominator may be 0."
 )
 SAMPLE = (
-    "Population: the error of sampling is taken as normal, with a variance that is itself estimated from the noisy tables. "
-    "Small groups and rare values need more rows for that than they may have."
+    "Population: the sampling error is taken as normal, with a variance that is estimated from the noisy tables. For small "
+    "groups and rare values, this approximation may be poor."
 )
 DRAWN = (
-    "The file: a release works with rows that are drawn from those that the rules keep. The error of drawing is taken as "
+    "The file: a release uses rows drawn at random from those that the rules keep. The error of this draw is taken as "
     "normal, with a variance that is estimated from the noisy tables."
 )
 SLOPES = (
-    "The file: the noise of the sums of products is known; the noise of the other columns' part in a slope is followed to "
-    "first order (and its bias to second)."
+    "The file: the noise of the sums of products is known. The noise in the other columns' part of a slope is approximated "
+    "to first order (its bias to second order)."
 )
 EQUAL = "Population: equal variances around the line are assumed, because no published table holds all columns together."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
 OF_MEMBERS = (
-    "Members: roots are drawn with all their members. How alike these are is estimated where a noisy table holds two of them "
-    "together; where none does they are taken to be as alike as can be, and intervals are wider than they need be."
+    "Members: roots are drawn with all their members. The similarity of members is estimated if a noisy table contains two "
+    "members of a root. Otherwise members are taken as completely alike, so intervals are wider than necessary."
 )
 SELECTED = (
     "The noise decides which noisy tables were published, and on which bins: at most {times:.3g} choices were possible on "
-    "average. The risk of each interval is shared among them, which makes it wider (Bonferroni)."
+    "average. The risk of each interval is divided among these choices, which makes the interval wider (Bonferroni)."
 )
 
 
 def estimate(
     release: PublishedRelease | str | Path, question: str, *, confidence: float = 0.95, together: bool = False
 ) -> Estimate:
-    """Estimate a number of the file from published noisy tables. Needs no private data, costs nothing.
+    """Estimate a number of the file from published noisy tables. This needs no private data and costs nothing.
 
-    The file: those of its rows that the public rules keep. That a release works with a part of them is one more error.
+    The number is about the rows of the file that the public rules keep. A release uses a random part of them, which adds an
+    error.
 
     Parameters
     ----------
@@ -72,29 +73,30 @@ def estimate(
 
         - `share CONDITION [by COLUMN] [where CONDITION]`: the share of rows that meet the condition, among the rows that meet
           the second one, for each bin of a column, and how many rows of the file meet both;
-        - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column over the rows that are not missing there, by the
-          numbers of its bins, and with the interval in which that of the file's own values lies;
-        - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows; `quantile 0.9 COLUMN`
-          the one that 9 of 10 rows do not lie above;
+        - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column over the rows with a value, by the representative
+          values of bins, with an interval for the mean of the file's own values;
+        - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that contains the median of these rows; `quantile 0.9 COLUMN`
+          for the bin that 9 of 10 rows do not exceed;
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
-          the others (with an intercept), over the rows that are missing in none of them;
-        - the same of members, where a release has some and columns of a member are named: "mean age by region" is over all
-          members, "mean age_1 by region" over the first ones;
+          the others (with an intercept), over the rows with a value in all of them;
+        - the same for members, if the question names columns of members: "mean age by region" is over all members, "mean age_1
+          by region" over the first members;
         - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: two groups
           against each other. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest".
-          Of shares the difference, the ratio and the odds ratio, of means and medians the difference (theory 13.13, contrasts).
+          The answer has the difference, the ratio and the odds ratio of shares, and the difference of means and medians (theory
+          13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
-    confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run and the drawing of rows, a
-        table is released and an interval does not hold its number with probability 1 - confidence (theory 13.10, numbers of
-        the file).
-    together : whether all intervals of the answer for the file hold at once with that confidence, and all for a population;
-        they are wider (Bonferroni).
+    confidence : confidence of each interval on its own, at least 0.5 and below 1. Over all noise of the run and the draw of
+        rows, the probability that a table is released and an interval misses its true value is at most 1 - confidence (theory
+        13.10, numbers of the file).
+    together : whether all intervals for the file hold at once with this confidence, and all intervals for a population. They
+        are then wider (Bonferroni).
 
     Raises
     ------
-    InputError : when the question cannot be read or cuts a bin; when no noisy tables are published, or none holds the columns
-        together; when the noise leaves no estimate.
+    InputError : when the question cannot be read or cuts a bin; when no noisy tables are published, or none contains all
+        columns; when the noise is too large for an estimate.
 
     Examples
     --------
@@ -120,13 +122,13 @@ def answered(
     among: int = 1,
     as_first: bool = False,
 ) -> Estimate:
-    """As `estimate`.
+    """Return the answer of `estimate`, with further parameters.
 
     Parameters
     ----------
-    among : intervals that share the risk, these and others.
-    as_first : as 1.0.0 answered: with numbers that are not estimable and those of a population whatever is declared, and from
-        tables with all columns that a condition names. For `verify`.
+    among : number of intervals that share the risk, including those of this answer.
+    as_first : whether to answer like version 1.0.0: with numbers that are not estimable, with intervals for a population
+        whatever the release declares, and from tables with all columns that a condition names. For `verify`.
     """
     check_confidence(confidence)
     if (measured := answered_by_models(published, question, confidence=confidence, together=together, among=among)) is not None:
@@ -135,8 +137,8 @@ def answered(
     times = measured_times(published, None)
     if times is None:
         raise InputError(
-            "expected tables that were measured a known number of times before the release, found a search that might never "
-            "have ended: nothing can be said of the noise of the tables that were published."
+            "expected tables that were measured a limited number of times before the release, found a search without a "
+            "limit: nothing is known about the noise of the published tables."
         )
     parsed = parse_question(question, published) if as_first else asked_of(question, published)
     averages_by_group = [] if parsed.kind == "slope" else list(groups(tables, parsed))
@@ -188,38 +190,38 @@ def answered(
 
 
 def _weighting(release: PublishedRelease, question: Question) -> str:
-    """Return what a row counts, in a sentence; empty where the release has no design weight."""
+    """Return a sentence on how rows are weighted; empty if the release has no design weight."""
     column = None if release.design is None else release.design.weight
     if column is None:
         return ""
     if not question.weight:
-        ask = "The same question with `weighted` at its end counts it with its weight."
+        ask = "Add `weighted` at the end of the question to weight the rows."
         return f"Unweighted: every row counts once, whatever its {column} is. {ask}"
     if tells_values(release.by_name[column]):
         return f"Weighted: every row counts with its {column}."
     return (
-        f"Weighted: every row counts with the number that stands for its class of {column}. The file's own weights lie "
-        "anywhere between the limits of their classes; the interval for them leaves room for that."
+        f"Weighted: every row counts with the representative value of its class of {column}. The file's own weights may lie "
+        "anywhere between the limits of their classes, and the interval for them allows for that."
     )
 
 
 def _design(release: PublishedRelease, question: Question, survey: Sampling) -> str:
-    """Return the basis of an interval for a population, in words; empty for a simple random sample from a large one."""
+    """Return sentences on the basis of the interval for a population; empty for a simple random sample from a large one."""
     sentences = []
     if question.weight and survey.effect == 1:
-        sentences.append("The rows are taken as drawn one by one with their weights; nothing is taken off for strata.")
+        sentences.append("The rows are treated as drawn one by one with their weights, without a gain from strata.")
     if release.design is not None and survey.effect > 1:
-        sentences.append(f"The variance of sampling has the design effect {survey.effect:g} ({release.design.source}).")
+        sentences.append(f"The sampling variance has the design effect {survey.effect:g} ({release.design.source}).")
     if survey.groups:
         n_groups = len(release.by_name[survey.groups].labels)
-        sentences.append(f"The variance of sampling is that between {n_groups} random groups of clusters ({survey.groups}).")
+        sentences.append(f"The sampling variance is the one between {n_groups} random groups of clusters ({survey.groups}).")
     if survey.not_drawn < 1:
-        sentences.append(f"It is finite, of {release.population:,} records ([population]).")
+        sentences.append(f"The population has {release.population:,} records ([population]).")
     return " ".join(sentences)
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Return how many intervals for the file an answer has: a share has one of its rows as well, a mean of bins two."""
+    """Return the number of intervals for the file in an answer. A share also has one for its rows; a mean of bins has two."""
     if question.kind == "slope":
         return len(question.on)
     in_classes = bool(question.weight) and not tells_values(release.by_name[question.weight])
@@ -255,20 +257,20 @@ def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list
     for name, column, of_file, of_population in zip(question.on, part.on, regression.file, regression.population, strict=True):
         slope = Average(file=of_file, population=of_population)
         terms.append(term_of(name, "", _unit(published, part.column, column, name), slope, slope.ends(level)))
-    if not exact:  # what the values in a bin do to a slope does not follow from its limits
+    if not exact:  # the effect of the values in a bin on a slope does not follow from the limits of the bin
         terms = [term.of_bin_numbers() for term in terms]
     return terms, regression.robust
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return the meaning of the representative values for an answer; empty where they are the values of the rows."""
+    """Return a sentence on the use of representative values in an answer; empty if they are the values of the rows."""
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
     elif question.kind == "mean":
         sentence = (
-            "Of bin numbers: every row counts with the number that stands for its bin. The file's own values lie anywhere "
-            "between the limits of their bins; the interval for them leaves room for that."
+            "Of bin numbers: every row counts with the representative value of its bin. The file's own values may lie "
+            "anywhere in their bins, and the interval for them allows for that."
         )
         column = release.by_name[names[0]]
         if ends := open_bins(column):
@@ -276,8 +278,8 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
             sentence += f" Open bins of {column.name} ({listing(ends)}) end at its public bounds, {low:.15g} and {high:.15g}."
     else:
         sentence = (
-            "A slope of bin numbers: every row counts with the numbers that stand for its bins. It is not the slope of the "
-            "file's own values, of which nothing is said."
+            "A slope of bin numbers: every row counts with the representative values of its bins. Nothing is stated about the "
+            "slope of the file's own values."
         )
     names += [question.weight] if question.weight else []
     clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
@@ -288,28 +290,32 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
 
 
 def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str:
-    """Return the unit of a slope: the target's unit per one unit of the column, which is requested by this name."""
+    """Return the unit of a slope: the target's unit per unit of the column.
+
+    Parameters
+    ----------
+    name : the name of the column in the question.
+    """
     per = release.by_name[column].unit
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
 
 
-# The change of a number from what the release.json of two years state of it: for cards, which have no noisy tables at hand.
+# The change of a number between the release.json of two years, for cards, which have no noisy tables.
 #
-# `trend` says the same from the noisy tables (theory 13.15, changes between releases); here the intervals are those that were
-# published, in six digits. An end that was cut off at what is possible is taken to be as far from the estimate as the other
-# one.
+# `trend` computes the same from the noisy tables (theory 13.15, changes between releases). Here the published intervals with
+# six digits are used. An end that was cut off at the possible range is taken to be as far from the estimate as the other end.
 
 _COVERED = ("share ", "mean ")
-"""Questions whose intervals are those of 13.8: a median's ends are those of bins."""
+"""Kinds of questions whose intervals follow from theory 13.8. The ends of a median's interval are those of bins."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatedChange:
-    """The later number less the earlier one, with an interval at the level of both.
+    """The later number minus the earlier number, with an interval at the confidence of both.
 
     Attributes
     ----------
-    of_bins : of the numbers that stand for bins, and not of the file's own values.
+    of_bins : whether the numbers use representative values of bins instead of the file's own values.
     """
 
     estimate: float
@@ -325,7 +331,7 @@ class StatedChange:
 
 
 def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
-    """Return None for another kind of question, another unit, and where one of them has no estimate or no interval."""
+    """Return the change between two stated estimates; None without an interval, or for other questions or units."""
     later, earlier = _interval(later_part), _interval(earlier_part)
     if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):
         return None
@@ -337,7 +343,7 @@ def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstima
 
 
 def _interval(part: IntendedEstimatePart) -> Interval | None:
-    """Low end, estimate, high end."""
+    """Return the low end, the estimate and the high end; None without an estimate or interval."""
     low, high = (part.low, part.high) if part.binned_low is None else (part.binned_low, part.binned_high)
     if part.ratios or not part.question.startswith(_COVERED) or None in (part.estimate, low, high):
         return None
@@ -352,26 +358,26 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
 
 # The same number in several releases: how it changed from year to year, and a level of all years together.
 #
-# The noises of two releases are independent of each other, and so are the drawings of their rows, also where the later one
-# started from the earlier one: what it started from is in its rows, and never in its noisy tables. So the interval of a change
-# is put together from those of both years, without a correlation (theory 13.15, changes between releases).
+# The noises of two releases are independent, and so are the draws of their rows, even if the later release started from the
+# earlier one: its start affects its rows, but never its noisy tables. So the interval of a change combines the intervals of
+# both years without a correlation (theory 13.15, changes between releases).
 
 T = TypeVar("T")
 
 CHANGES = (
-    "Changes: the interval of a difference combines the intervals of both years, whose noises are independent. Each holds "
-    "by itself: of twenty changes that are none, one is beyond its noise."
+    "Changes: the interval of a difference combines the intervals of both years, whose noises are independent. Each interval "
+    "holds on its own: of twenty changes of zero, about one interval excludes zero."
 )
 SAME_PERSONS = (
-    "Population, changes: the years are taken as samples that were drawn apart. Where the same persons are in them, their "
-    "changes are mostly known better than that."
+    "Population, changes: the years are treated as independent samples. If they contain the same persons, changes are "
+    "usually known more precisely."
 )
-LEVEL = "Level: the mean of the years, each with its released rows as weight."
+LEVEL = "Level: the mean of the years, weighted by their numbers of released rows."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """One release, the question to it, and the averages of each group."""
+    """A release with the question to it, and the averages of each group."""
 
     name: str
     tables: NoisyTables
@@ -383,16 +389,16 @@ class _Year:
 def trend(
     releases: Sequence[PublishedRelease | str | Path], question: str, *, confidence: float = 0.95, together: bool = False
 ) -> Estimate:
-    """Return a share, mean or median in several releases, each change with an interval, and the level of all years.
+    """Estimate a share, mean or median in several releases, with intervals for the changes and for the level of all years.
 
-    The level is the mean of the years, each weighted by its rows. Medians have none.
+    The level is the mean of the years, weighted by their rows. Medians have no level.
 
     Parameters
     ----------
-    releases : at least two, in their order: loaded, or folders.
-    question : as of `estimate`, without slopes and without two groups against each other.
-    confidence : of each interval by itself.
-    together : as of `estimate`: the intervals of all years, changes and levels hold at once.
+    releases : at least two releases in order, loaded or as folders.
+    question : a question of `estimate`, without slopes and without two groups against each other.
+    confidence : confidence of each interval on its own.
+    together : whether the intervals of all years, changes and levels hold at once.
 
     Returns
     -------
@@ -401,8 +407,8 @@ def trend(
 
     Raises
     ------
-    InputError : as `estimate`, with the name of the release; for releases of the same name or with the same noise, and where
-        the bins of a column make another question of the same words.
+    InputError : as `estimate`, with the name of the release; for releases with the same name or the same noise; and if other
+        bins give the question another meaning.
     """
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
@@ -484,7 +490,12 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
 
 
 def _of_year(name: str, read: Callable[[], T]) -> T:
-    """Return the result for a year. Raises InputError with the year's name."""
+    """Return the result for a year.
+
+    Raises
+    ------
+    InputError : as `read`, with the year's name.
+    """
     try:
         return read()
     except InputError as error:
@@ -493,7 +504,7 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
 
 def _same_noise(first: _Year, second: _Year) -> bool:
-    """Return whether two releases have the same noisy tables: then one of them adds no information."""
+    """Return whether two releases have the same noisy tables, so that one of them adds no information."""
     return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 
@@ -516,12 +527,12 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence of each interval. Of the risk, each release first uses a part for its number of kept rows; the rest
-    is divided by `among` and by the `measured_times` of each release, since any of its tables may have been the chosen ones.
+    """Return the confidence of each interval. Each release first uses a part of the risk for its number of kept rows. The rest
+    is divided by `among` and by the `measured_times` of each release, because any of its tables may be the published ones.
 
     Parameters
     ----------
-    among : intervals that share the risk.
+    among : number of intervals that share the risk.
     """
     lost = sum(1 - confidence - year.tables.kept.spare(confidence) for year in years)
     risk = 1 - confidence - lost
@@ -531,7 +542,7 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
 
 def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
-    """Return the later number less the earlier one."""
+    """Return the later number minus the earlier number of a group."""
     level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
     later, earlier = later_year.found[label], earlier_year.found[label]
     if not parsed.column:
@@ -551,7 +562,7 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, among: int) -> Term:
-    """Return the weighted mean of the years. For a mean, it is the mean of the representative values."""
+    """Return the weighted mean of the years for a group. For a mean, it is a mean of representative values."""
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
     n_rows = sum(year.tables.release.n_rows for year in years)
@@ -576,7 +587,7 @@ def _level(years: Sequence[_Year], label: str, confidence: float, among: int) ->
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
-    """Return the interval of a weighted mean of independent numbers: distances to the ends add up as standard errors do."""
+    """Return the interval of a weighted mean of independent numbers. Distances to the ends combine like standard errors."""
     middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
     below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))
     above = math.hypot(*(share * (high - estimate) for share, (_, estimate, high) in zip(shares, of_years, strict=True)))

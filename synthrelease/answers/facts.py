@@ -1,6 +1,6 @@
-"""What a release says about sums of rows, as linear facts, and the program that finds the least and the largest answer.
+"""Turn the statements of a release about sums of rows into linear facts, and find the smallest and largest answer.
 
-Linear facts about the rows that a release worked with, as a program takes them.
+The facts are constraints of a linear program over the rows that the release used.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 class Facts:
     """Facts about the counts R (n_cells,) of the rows that a release used, and about the counts of the released rows.
 
-    A cell is a combination of bins of some columns, or several such combinations that the query does not tell apart.
+    A cell is a combination of bins of some columns, or several such combinations that the query does not distinguish.
 
     Attributes
     ----------
-    columns : names, in the order of the release.
+    columns : names of the columns, in the order of the release.
     synthetic : (n_cells,) counts of the released table; R has as many rows.
     representative : (n_cells,) for each cell, one of its combinations of bins (the last column varying fastest).
-    kept : (n_cells,) False where the plausibility rules keep no row of the file.
-    low, high : (n_cells,) low <= R <= high.
-    rows : (n_rows, n_cells) sparse, with rows . R <= row_limits.
+    kept : (n_cells,) False for cells in which the plausibility rules keep no row of the file.
+    low, high : (n_cells,) limits low <= R <= high.
+    rows : (n_rows, n_cells) sparse matrix of the constraints rows . R <= row_limits.
     """
 
     columns: tuple[str, ...]
@@ -55,13 +55,13 @@ class Facts:
     row_limits: np.ndarray
 
 
-# What one release says about its file at one confidence: its limits, ready to be used for any columns.
+# The limits that a release gives for its file at one confidence, for any columns.
 #
-# They are about the rows R that the release worked with, and about how many more rows of the file the rules keep.
+# They are about the rows R that the release used, and about the number of further rows of the file that the rules keep.
 
 
 class Knowledge:
-    """The facts that hold together with the stated confidence, for all queries on a release."""
+    """The limits of a release that hold together with the stated confidence, for all queries."""
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
@@ -83,7 +83,7 @@ class Knowledge:
 
     @cached_property
     def errors(self) -> tuple[KnownError, ...]:
-        """Return the statement of every finite limit, in the words of its criterion."""
+        """Return the statement of every finite limit, as its criterion describes it."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
@@ -95,15 +95,13 @@ class Knowledge:
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
-        """Return (n_bins,) for each group of a column, which released bins it contains; single bins where there are no
-        groups.
-        """
+        """Return (n_bins,) masks of the released bins in each group of a column; single bins for a column without groups."""
         if (groups := self.release.groups.get(name)) is None:
             return tuple(np.eye(len(self.release.by_name[name].labels), dtype=bool))
         return tuple(np.array(group.inside) for group in groups)
 
 
-# Range of a linear figure over all tables that agree with the facts: a linear program with a checkable certificate.
+# The range of a linear figure over all tables that agree with the facts: a linear program with a certificate that is checked.
 #
 # The solver only proposes. Any non-negative multipliers y of the rows "A R <= b" and any number z for the total give, for every
 # table R with low <= R <= high and sum n,
@@ -120,8 +118,8 @@ class Maximum:
 
     Attributes
     ----------
-    value : the figure of every table that agrees with the facts is at most this.
-    table : (n_cells,) a table, of real numbers, that comes close to the bound; the synthetic one where the solver failed.
+    value : upper bound on the figure of every table that agrees with the facts.
+    table : (n_cells,) a table of real numbers whose figure is close to the bound; the synthetic table if the solver failed.
     """
 
     value: float
@@ -129,7 +127,7 @@ class Maximum:
 
 
 def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
-    """Return the largest `figure . R` over the tables that agree with the facts.
+    """Return an upper bound on `figure . R` over the tables that agree with the facts.
 
     Parameters
     ----------
@@ -144,7 +142,7 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Return the multipliers of the rows, that of the total, and the maximising table."""
+    """Return the multipliers of the constraints, the multiplier of the total, and the maximising table."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
@@ -164,17 +162,18 @@ def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndar
     return np.nan_to_num(multipliers), float(-result.eqlin.marginals[0]), np.asarray(result.x, dtype=float)
 
 
-# From what a release says to linear facts about the cells of some columns.
+# Linear facts about the cells of some columns.
 #
-# R are the rows that the release worked with, S the released ones, n the number of both, which is published. Every fact below
-# holds when the true errors are within their limits, so all of them hold together with the stated confidence (theory 13, error
-# bounds).
+# R are the rows that the release used, S the released rows, and n the published number of each. Every fact below holds if the
+# true errors are within their limits, so all facts hold together with the stated confidence (theory 13, error bounds).
 
 MAX_CELLS = 10_000
-"""Cells of the program. Beyond it, bins that the query does not tell apart are merged."""
+"""Largest number of cells of the program. With more, bins that the query does not distinguish are merged."""
 
 MAX_ENTRIES = 400_000
-"""Entries of the program's matrix. Sub-tables beyond it are left out. Both make a bound wider, never wrong."""
+"""Largest number of entries of the program's matrix. Further sub-tables are left out. Both limits make a bound wider, never
+wrong.
+"""
 
 
 def build_facts(
@@ -189,8 +188,8 @@ def build_facts(
 
     Parameters
     ----------
-    conditions : boolean arrays over the combinations of bins of these columns, whose counts matter. In large tables only they
-        are told apart.
+    conditions : boolean arrays over the combinations of bins of these columns, whose counts matter. Large tables distinguish
+        only these conditions.
     keep : a column whose bins are never merged, because it is averaged.
     means : whether the conditional means are used.
     """
@@ -215,10 +214,11 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return how many original rows with a value of `averaged` each group of a column has at least; or, for None, all rows
-    together.
+    """Return a lower bound on the number of original rows with a value of `averaged` in each group of a column; for None, in
+    all rows.
 
-    From the 1-way table of the column; where values of the averaged column can be missing, from that of both.
+    The bound comes from the 1-way table of the column or, if values of the averaged column can be missing, from the table of
+    the two columns.
     """
     present = knowledge.release.by_name[averaged].present
     whole = present == len(knowledge.release.by_name[averaged].labels)
@@ -238,7 +238,7 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """(n_cells,) the representative value of an averaged column's bin in S, and its lowest and highest value in R."""
+    """(n_cells,) representative value of an averaged column's bin in S, and its lowest and highest value in R."""
 
     number: np.ndarray
     lowest: np.ndarray
@@ -246,7 +246,7 @@ class _Numbers:
 
 
 class _Builder:
-    """Collects facts: limits of cells, and rows "weights . R <= limit"."""
+    """A collector of facts: limits of cells, and constraints "weights . R <= limit"."""
 
     def __init__(self, knowledge: Knowledge, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None):
         self.knowledge, self.n = knowledge, knowledge.n
@@ -275,14 +275,14 @@ class _Builder:
             synthetic=self.synthetic,
             representative=np.ravel_multi_index(np.ix_(*first), self.shape).ravel(),
             kept=self.kept,
-            low=np.minimum(self.low, self.high),  # they cross only where a limit is wrong: the program stays solvable
+            low=np.minimum(self.low, self.high),  # limits cross only if one of them is wrong; the program stays solvable
             high=self.high,
             rows=self._matrix(),
             row_limits=np.concatenate([*self.limits, np.zeros(0)]),
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Return (n_bins,) group numbers: bins of a column that no condition and no group separates have the same number."""
+        """Return (n_bins,) group numbers. Bins of a column that no condition and no group separates have the same number."""
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
             return np.arange(n_bins)
@@ -296,13 +296,13 @@ class _Builder:
         return np.argsort(np.argsort(first))[into.ravel()]  # numbered in the order of the bins
 
     def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        """Return sums of an array over the bins of these axes, over the cells of the program."""
+        """Return the sums of an array over the bins of these axes, for the cells of the program."""
         for position, axis in enumerate(axes):
             fine = with_merged_bins(np.asarray(fine, dtype=float), position, self.into[axis], self.sizes[axis])
         return fine.ravel()
 
     def add_cells(self) -> None:
-        """Limits of the cells themselves: their errors, and cells that the rules for original rows exclude."""
+        """Add the limits of the cells themselves: their errors, and the cells that the rules for original rows exclude."""
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
             forbidden = excluded(rule, self.schema)
@@ -315,7 +315,7 @@ class _Builder:
         self.high[~self.kept] = 0.0
 
     def add_sub_tables(self) -> None:
-        """Limits of the cells of tables of fewer of these columns, small ones first, as long as the program stays small."""
+        """Add limits of the cells of tables of fewer of these columns, small tables first, while the program stays small."""
         tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
         for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:
             for lowest, highest in self._limits_of(axes):
@@ -323,10 +323,10 @@ class _Builder:
                 self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes))
 
     def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield (lowest, highest) for the cells of the table of these axes, before any merging.
+        """Yield the lowest and highest counts of the cells in the table of these axes, before any merging.
 
-        Absolute error at most a: |R - S| <= floor(n a), because counts are whole. Ratio at most g: (S + 1) / g <= R + 1 <=
-        (S + 1) g.
+        An absolute error of at most a gives |R - S| <= floor(n a), because counts are whole. A ratio of at most g gives (S + 1)
+        / g <= R + 1 <= (S + 1) g.
         """
         synthetic = self.knowledge.release.counts.marginal([self.places[axis] for axis in axes]).astype(float)
         names = [self.names[axis] for axis in axes]
@@ -342,7 +342,7 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
-        """Add the number of rows in the first 1, 2, ... bins of a measured column with an order; where no bin is split."""
+        """Add the number of rows in the first 1, 2, ... bins of a measured ordered column, if no bin is split."""
         for axis, name in enumerate(self.names):
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
             if limits is None:
@@ -353,9 +353,7 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add sums of the numbers of a column in bins of another, where its own bins are not merged and the other's not
-        split.
-        """
+        """Add sums of the numbers of a column within bins of another column, if the bins are not merged or split."""
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
         bins = self._cell_of((self.names.index(name),))
@@ -368,7 +366,7 @@ class _Builder:
                 self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
     def add_sums(self, error: SumError) -> None:
-        """Add weighted sums over some of these columns; only those whose weights are equal in all merged bins."""
+        """Add weighted sums over some of these columns whose weights are equal in all merged bins."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
@@ -384,9 +382,9 @@ class _Builder:
                 self._add_sum(merged[cells], most + 1e-9 * self.n)  # and what sums are rounded by
 
     def add_mean(self, error: MeanError) -> None:
-        """Add the conditional means inside these columns; only where the bins of the averaged column are not merged.
+        """Add the conditional means of these columns, if the bins of the averaged column are not merged.
 
-        They run over the rows in which the averaged column is not missing. Nothing is said of groups of missing values.
+        The means are over the rows with a value in the averaged column. Groups of missing values have no mean.
         """
         if (
             error.column not in self.names
@@ -421,10 +419,10 @@ class _Builder:
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
         """Add the mean of a group that has at least `smallest` rows in R.
 
-        With m the size below which the criterion fills a group up with the middle w of its range, mu the mean in S and e the
-        limit: the sum of (value - mu - e) over the rows of R is at most 0 when the group has m rows or more in R, and at most
-        (m - size) max(0, mu + e - w) when it has fewer; likewise from below. A row's value is at least the lowest of its bin
-        and at most the highest, so that the sum of (lowest - mu - e) R(cell) is at most as much.
+        Let m be the size below which the criterion fills a group up with the middle w of its range, mu the mean in S, and e the
+        limit. The sum of (value - mu - e) over the rows of R is at most 0 if the group has at least m rows in R, and at most (m
+        - size) max(0, mu + e - w) otherwise; likewise from below. A row's value is at least the lowest of its bin and at most
+        the highest, so that the sum of (lowest - mu - e) R(cell) is at most as much.
         """
         size = float(self.synthetic[cells].sum())
         if not size:
@@ -443,10 +441,10 @@ class _Builder:
             self._add_sum((sign * (nearest - mean) - most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
-        """Add the count of a condition, from the pairs of similar rows.
+        """Add limits on the count of a condition, from the pairs of similar rows.
 
-        A row of R that meets the condition is unmatched, or its partner in S meets it or lies one step outside; and a row of S
-        all of whose similar cells meet it is unmatched, or has a partner in R that meets it.
+        A row of R that meets the condition is unmatched, or its partner in S meets the condition or is one step outside it. A
+        row of S whose similar cells all meet the condition is unmatched, or has a partner in R that meets it.
         """
         inside = condition.reshape(self.shape)
         ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)
@@ -465,26 +463,27 @@ class _Builder:
         self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Return (n_cells,) index of the cell of the table of these axes that holds each cell of the program."""
+        """Return the (n_cells,) index of the cell, in the table of these axes, that contains each cell of the program."""
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
 
     def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
-        """Return (n_cells,) whether a cell of the program is in these bins of a column; None where merging has torn
-        them apart."""
+        """Return an (n_cells,) mask of the program's cells in these bins of a column; None if merging joined them with other
+        bins.
+        """
         into = self.into[axis]
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0
         return inside[self._cell_of((axis,))] if (inside[into] == bins).all() else None
 
     def _add_sum(self, weights: np.ndarray, highest: float, lowest: float | None = None) -> None:
-        """Fact: the weighted sum of R over all cells is at most `highest`, and at least `lowest` where that is known."""
+        """Add the fact that a weighted sum of R over all cells is at most `highest` and, if given, at least `lowest`."""
         all_cells = np.zeros(len(weights), dtype=np.int64)
         self._add_rows(all_cells, weights, np.array([highest]))
         if lowest is not None:
             self._add_rows(all_cells, -weights, np.array([-lowest]))
 
     def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray) -> None:
-        """Facts: for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""
+        """Add the facts that, for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""
         first = sum(len(earlier) for earlier in self.limits)
         self.blocks.append((row_of + first, np.broadcast_to(weights, row_of.shape)))
         self.limits.append(limits.astype(float))

@@ -1,23 +1,20 @@
-"""Limits of true errors: what the figures of a release, its measured tables and its drawn rows leave possible.
+"""Compute limits of true errors from the figures of a release, its measured tables and the draw of its rows.
 
-Upper limits of true errors, from the noisy figures of a release that was accepted because of these figures.
-
-A figure is the true error E of the candidate plus Laplace noise of scale b, and it is seen only because it came out at or
-below the threshold T. Among candidates that are no good, those with lucky noise are the ones that are seen, so that
-"figure + b ln(1 / (2 risk))" is too small a limit. The limit here takes the selection into account. With F the distribution
-function of the noise, a figure as low as v has, among accepted figures of a candidate with true error E, the probability
+The figures of a release had to pass their thresholds. A figure is the true error E of the candidate plus Laplace noise of scale
+b, and it is published only if it is at most the threshold T. Bad candidates are published only with lucky noise, so "figure + b
+ln(1 / (2 risk))" is too small a limit. The limit here takes the selection into account. With F the distribution function of the
+noise, a figure as low as v has, among accepted figures of a candidate with true error E, the probability
 
     p(v; E) = F(v - E) / F(T - E),
 
-which falls as E grows and stays at kappa = exp(-(T - v)/b) for every E >= T: the law of an accepted figure above its
-threshold no longer depends on E. The limit is the E at which p(v; E) reaches the risk: with kappa < risk
+which falls as E grows and stays at kappa = exp(-(T - v)/b) for every E >= T, because the distribution of an accepted figure no
+longer depends on a true error E above the threshold. The limit is the E at which p(v; E) reaches the risk: with kappa < risk
 
     v + b ln( (1 - sqrt(1 - kappa / risk)) / kappa ),
 
-never above T; for a figure far below the threshold it is v + b ln(1 / (2 risk)), as without selection. With kappa >= risk the
-figure is so close to its threshold that it says nothing: the limit is infinite. Given the released table, the probability
-that its true error exceeds the limit is at most the risk, whatever the acceptance probability was (theory
-13.1, limit behind an accepted figure).
+never above T; for a figure far below the threshold it is v + b ln(1 / (2 risk)), as without selection. With kappa >= risk, the
+figure is so close to its threshold that the limit is infinite. Given the released table, the probability that its true error
+exceeds the limit is at most the risk, whatever the acceptance probability was (theory 13.1, limit behind an accepted figure).
 """
 
 from __future__ import annotations
@@ -46,14 +43,15 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
 
-# How many rows of the file the rules keep, as far as a release tells, and which of them its figures are about.
+# The number of rows of the file that the rules keep, as far as it is published, and the rows that figures are about.
 #
-# A release works with m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Nobody has to know
-# which: what is said of them is said of all K rows, with the error of the drawing (theory 13.10, numbers of the file). K itself
-# is known as well as what is published tells: counted with noise, T = K + Z, and m = T - margin; or stated; or exactly.
+# A release uses m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Statements about these
+# rows become statements about all K rows, with the error of the draw (theory 13.10, numbers of the file). K itself is counted
+# with noise, T = K + Z and m = T - margin; or stated; or published exactly.
 
 RISK = 0.02
-"""Of what a statement may be wrong with: the part for the noise of the number of rows, where that is limited by itself."""
+"""The part of the risk of a statement that is used for the noise of the number of rows, if this number is limited separately.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,13 +60,14 @@ class KeptRows:
 
     Attributes
     ----------
-    way : "whole" (all rows of the file), "exact" (K is published), "counted" (with noise) or "stated" (K is that or more).
-    drawn : rows that the released figures are about: a uniform subset of the kept ones.
-    number : K; with its noise where it was counted, and the least that it may be where it was stated.
-    most : K is at most so many, for sure: the rows of the file.
-    scale : b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b); None where it has none.
-    margin : what was taken off the counted number, so that so many rows were kept.
-    few : a counted number was too small for its margin: K is anything up to it.
+    way : "whole" (all rows of the file), "exact" (K is published), "counted" (K with noise is published) or "stated" (K is at
+        least the stated number).
+    drawn : number of rows that the released figures are about, which are a uniformly random subset of the kept rows.
+    number : K; its noisy value if it was counted, and its lower bound if it was stated.
+    most : certain upper bound of K, the number of rows in the file.
+    scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b); None without noise.
+    margin : the margin that was subtracted from the counted number, so that enough rows were kept.
+    few : whether a counted number was too small for its margin, so that K may be anything up to it.
     """
 
     way: str
@@ -82,10 +81,10 @@ class KeptRows:
 
     @classmethod
     def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
-        """From the domain, the charges and the number of rows of a release.
+        """Return the information in the domain, the charges and the number of rows of a release.
 
-        A counted number is the number of rows that the release worked with, plus the margin: unless it was cut to 1, or to the
-        rows of the file; then it was below that, or above the rows of the file.
+        A counted number is the number of rows that the release used, plus the margin, unless it was clipped to 1 or to the rows
+        of the file. Then it was below or above these limits.
         """
         n_drawn, domain = release.n_rows, release.domain
         worked = n_drawn if release.divided_rows is None else release.divided_rows
@@ -113,20 +112,20 @@ class KeptRows:
 
     @property
     def shortfall(self) -> float:
-        """The probability with which fewer rows were kept than the release worked with, and public rows filled up."""
+        """The largest probability that fewer rows were kept than the release used, so that public rows filled the gap."""
         return float(SHORTFALL) if self.way == "counted" else 0.0
 
     @property
     def left_out(self) -> float:
-        """The part of the kept rows that the figures are not about; the largest that it may be where K is stated."""
+        """The part of the kept rows that the figures do not cover; its largest possible value if K is stated."""
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return what else may go wrong at a confidence, beside that public rows filled up.
+        """Return the risk that remains at a confidence, after the probability that public rows filled a gap.
 
         Raises
         ------
-        InputError : where nothing is left.
+        InputError : when no risk remains.
         """
         spare = 1 - confidence - self.shortfall
         if spare > 1e-9:
@@ -137,15 +136,16 @@ class KeptRows:
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
-        """Return the least and the largest K, wrong with probability `risk` at most, beside the shortfall."""
+        """Return the smallest and the largest K, wrong with probability at most `risk` in addition to the shortfall."""
         if self.scale is None:
             return self.number, self.most
         reach = DiscreteLaplace(self.scale).rounded_up.limit(risk)
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return how many kept rows are not among the drawn ones, at most; wrong with probability `risk`, beside
-        the shortfall."""
+        """Return the largest number of kept rows that were not drawn, wrong with probability at most `risk` in addition to the
+        shortfall.
+        """
         if self.scale is None:
             return self.most - self.drawn
         reach = DiscreteLaplace(self.scale).rounded_up.limit(min(2 * risk, 0.5))  # the law is symmetric
@@ -170,10 +170,11 @@ class KeptRows:
         return f"{kept}: {'few' if self.few else f'about {self.number:,}'} (between {low:,} and {high:,})"
 
 
-# What published noisy tables say about the original one: limits of all their sums, together (theory 13.3, measured sums).
+# Limits of the original table from published noisy tables, for all their sums together (theory 13.3, measured sums).
 #
-# A measured table holds R(cell) + z, z independent noise of a published law (`generators.measured_noise`). A sum of k such
-# counts is off by the sum of k noises, whose law is known (theory 13.5, limits of noise); so is that of a sum with weights.
+# A measured table holds R(cell) + z with independent noise z of a published distribution (`generators.measured_noise`). The
+# error of a sum of k such counts is the sum of k noises, whose distribution is known (theory 13.5, limits of noise); the same
+# holds for weighted sums.
 #
 # The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of first
 # bins of a column with an order, sums of the numbers of a column in bins of another, and every measured sum of scores. Each
@@ -181,18 +182,19 @@ class KeptRows:
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """Return a t with Pr[|sum of `count` independent noises of this law| > t] <= risk, above 0 and below 1."""
+    """Return a t with Pr[|sum of `count` independent noises with this distribution| > t] <= risk, for a risk in (0, 1)."""
     return noise_limit(((noise, 1, count),), risk)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberSum:
-    """low <= sum of steps[bin of the column] * R <= high, over the rows that are `inside`.
+    """Limits low <= sum of steps[bin of the column] * R <= high, over the rows that are `inside`.
 
     Attributes
     ----------
-    steps : (n_bins,) whole numbers: those of the column's bins on a grid, around the middle of their range; 0 where missing.
-    by : another column; `inside` (n_bins,) are the bins of it.
+    steps : (n_bins,) whole numbers: the numbers of the column's bins on a grid, relative to the middle of their range; 0 for
+        missing values.
+    by, inside : another column, and an (n_bins,) mask of its bins.
     """
 
     steps: np.ndarray
@@ -204,14 +206,14 @@ class NumberSum:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredLimits:
-    """All limits that published tables give.
+    """All limits from published noisy tables.
 
     Attributes
     ----------
-    measurements : on the released bins.
+    measurements : the noisy tables on the released bins.
     risk : probability, over all noise of the run, that a table is released and one of the limits is wrong.
-    each : of each sum.
-    n_sums : how many sums there are.
+    each : the risk of each sum.
+    n_sums : number of sums.
     """
 
     release: PublishedRelease
@@ -222,11 +224,11 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Return the limits; None where nothing is published, or the search might have measured without end.
+        """Return the limits; None if no tables are published, or the number of measurements had no limit.
 
         Parameters
         ----------
-        acceptance : a lower bound on the probability that a round is accepted, the caller's word, or None.
+        acceptance : the caller's lower bound on the probability that a round is accepted, or None.
         """
         times = measured_times(release, acceptance)
         if release.measurements is None or times is None:
@@ -235,12 +237,14 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Lowest and highest original counts of the table of these columns, which are in the order of the release; or None."""
+        """Return the lowest and highest original counts of the table of these columns, in order; None if not measured."""
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Lowest and highest original numbers of rows in the first 1, 2, ... bins of a column with an order; None if not."""
+        """Return limits of the original number of rows in the first 1, 2, ... bins of an ordered column; None if not
+        measured.
+        """
         present = _in_order(self.release, name)
         if not present:
             return None
@@ -251,7 +255,7 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield sums of the numbers of a column, in single and in first bins of the columns measured with it."""
+        """Yield limits of sums of a column's numbers, within single bins and first bins of the columns measured with it."""
         for table in self._with([name]) if name in _numbered(self.release) else ():
             steps = _steps(self.release, name)
             for by in table.columns:
@@ -269,7 +273,7 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Yield every measured sum of scores, from above and from below."""
+        """Yield upper and lower limits of every measured sum of scores."""
         from synthrelease.generators.measured_noise import entry_limit  # here, for few readers of a release have sums
 
         for measured in self.measurements.sums:
@@ -290,7 +294,7 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Return one line for the list of a bound's bases."""
+        """Return one line about these limits for the bases of a bound."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
@@ -301,10 +305,11 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Return the number of parts that the risk of a limit is divided into; None where nothing is published or nobody knows.
+    """Return the number of parts into which the risk of a limit is divided; None if no tables are published or the number is
+    unlimited.
 
-    How often was measured before the release, on average at most; of shared measurements, on how many bins they could have
-    been published.
+    It is an upper bound of the mean number of measurements before the release; for shared measurements, the number of binnings
+    on which they could have been published.
     """
     measurements = release.measurements
     if measurements is None or not measurements.tables:
@@ -314,7 +319,7 @@ def measured_times(release: PublishedRelease, acceptance: float | None) -> float
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and numbers of noisy counts, added up over all other columns of a measured table."""
+    """Return the values and the numbers of noisy counts of a measured table, added up over all its other columns."""
     return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
 
@@ -326,7 +331,7 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Return cells of all its sub-tables, and runs of first bins of its columns."""
+    """Return the number of cells in all sub-tables of a table, plus the number of runs of first bins of its columns."""
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
     runs = sum(max(0, _in_order(release, name) - 1) for name in table.columns)
@@ -341,14 +346,14 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
 
 
 def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:
-    """Return each bin of a column, and its first 2, 3, ... bins where they are in order; the last run are all of them."""
+    """Return each bin of a column, and its first 2, 3, ... bins if they are ordered. The last run has all ordered bins."""
     bins = np.arange(len(release.by_name[name].labels))
     runs = range(2, _in_order(release, name) + 1)
     return [*(bins == bin_ for bin_ in bins), *(bins < length for length in runs)]
 
 
 def _numbered(release: PublishedRelease) -> set[str]:
-    """Return the columns all of whose values have numbers, not all the same."""
+    """Return the columns whose values all have numbers that are not all equal."""
     numbers_of = {column.name: column.numbers[: column.present] for column in release.schema}
     return {name for name, numbers in numbers_of.items() if None not in numbers and len(set(numbers)) > 1}
 
@@ -363,13 +368,13 @@ def _steps(release: PublishedRelease, name: str) -> np.ndarray:
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:
-    """Return how many of the first bins of a column are in order; 0 where they have none."""
+    """Return the number of first bins of a column that are ordered; 0 for a column without an order."""
     column = release.by_name[name]
     return column.present if column.ordered else 0
 
 
 _SHARE_OF_ABSOLUTE = 0.5
-"""Of the risk: every bound rests on the absolute error, so its limit gets half. Fixed, so that no figure influences it."""
+"""Part of the risk for the absolute error, on which every bound rests. It is fixed, so that no figure influences it."""
 
 
 _SHARE_OF_MEASURED = 0.5
@@ -381,10 +386,10 @@ class Limit:
 
     Attributes
     ----------
-    index : place of the criterion in the release.
+    index : position of the criterion in the release.
     score : its released figure.
-    limit : in the figure's units; infinite when the figure says nothing.
-    risk : probability, given the released table, that the true error is larger.
+    limit : the limit in the unit of the figure; infinite if the figure gives none.
+    risk : upper bound of the probability, given the released table, that the true error is larger.
     """
 
     index: int
@@ -394,17 +399,17 @@ class Limit:
 
 
 def limits(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[Limit, ...]:
-    """Return limits that hold all together with the stated confidence.
+    """Return limits of true errors that all hold together with the stated confidence.
 
     Parameters
     ----------
     confidence : between 0.5 and 1.
-    acceptance : a lower bound on the probability that a round is accepted, for example from a rehearsal. It is the
-        caller's word. With it every figure has a second limit, and a finite one also near the threshold.
+    acceptance : the caller's lower bound on the probability that a round is accepted, for example from a rehearsal. With it,
+        every figure has a second limit, which is finite even near the threshold.
 
     Raises
     ------
-    InputError : for a confidence or acceptance out of range, or a release that has no figure that can be used.
+    InputError : for a confidence or acceptance out of range, or a release without a usable figure.
     """
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
@@ -426,32 +431,37 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
 
 
 def _has_known_noise(score: Score) -> bool:
-    """Return whether the figure itself has noise of a known law."""
+    """Return whether the figure has noise with a known distribution."""
     return score.mechanism == "Laplace" or score.one_noise is not None
 
 
 def _usable(kind: str) -> bool:
-    """Return whether criteria of this kind say something about other queries."""
+    """Return whether criteria of this kind limit the errors of other queries."""
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
 def check_confidence(confidence: float) -> None:
-    """Raise InputError for a value that is not a confidence level."""
+    """Check that a value is a confidence.
+
+    Raises
+    ------
+    InputError : when it is not at least 0.5 and below 1.
+    """
     if not 0.5 <= confidence < 1:
         raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """Return the risk for the limits of figures and for published measurements: half each where there are any measurements.
+    """Return the risks for the limits of figures and for published measurements: half each, if there are measurements.
 
-    It depends on what is published, never on a figure or a noisy count.
+    The division depends on which files are published, never on a figure or a noisy count.
     """
     share = 0.0 if measured_times(release, acceptance) is None else _SHARE_OF_MEASURED
     return (1 - confidence) * (1 - share), (1 - confidence) * share
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
-    """Return the risk divided among the criteria by their kinds alone: their sum is the risk that any limit is wrong."""
+    """Return the risk of each criterion, by index. The division depends only on kinds, and the risks add up to `risk`."""
     if not usable:
         return {}
     absolute = [i for i in usable if explanation_of(release.criteria[i].kind).bounds_every_cell]
@@ -465,7 +475,7 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
 def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float:
     if score.noise_sd is None or score.sensitivity is None:
         raise InputError(f"criterion {score.name!r}: expected the noise of its figure, found none.")
-    if score.one_noise is not None:  # after acceptance alone: the noise had no part in it
+    if score.one_noise is not None:  # the figure got its noise after acceptance
         return score.one_noise.upper(score.value, score.sensitivity, n, risk)
     step = noise_grid(score.sensitivity, n).step
     # the scale of the discrete noise is below sd/sqrt(2) + step/2; see the test
@@ -485,10 +495,10 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
 
     Parameters
     ----------
-    value, threshold : the released figure, and what it had to stay below.
-    scale : of the Laplace noise.
+    value, threshold : the released figure, and the threshold that it had to meet.
+    scale : scale of the Laplace noise.
     risk : between 0 and 1/2.
-    step : of the grid that figures are rounded to. Discrete noise z steps from 0 is at most as likely, in its tails, as
+    step : step of the grid to which figures are rounded. Discrete noise z steps from 0 is at most as likely, in its tails, as
         continuous noise half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2), and the figure was rounded by half a step at most.
     """
     if not value <= threshold:

@@ -1,7 +1,8 @@
-"""Every number that the published noisy tables answer, as rows of one table: what estimates.csv holds.
+"""List every number that the published noisy tables answer, as the rows of estimates.csv.
 
-For readers without this program: the bins of each column, the cells of each pair, means by groups, and the questions that the
-release is meant to answer with their contrasts. Each is what `estimate` gives for the same question.
+The list is for readers without this program. It has the bins of each column, the cells of each pair, means by groups, and the
+questions that the release is meant to answer, with their contrasts. Each number equals the answer of `estimate` to the same
+question.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NOT_ESTIMABLE
 
 MOST_CELLS = 600
-"""Of all pairs of columns together. The pairs with the fewest cells come first; one that no longer fits is left out. A column
-of more bins than these has no shares beside its numbers of rows."""
+"""Largest number of cells of all listed pairs of columns together. Pairs with the fewest cells come first, and a pair that does
+not fit is left out. A column with more bins than this has counts but no shares.
+"""
 
 MOST_WEIGHTED = 100
-"""Bins of a column that is listed with the design weight, too."""
+"""Largest number of bins of a column that is also listed with the design weight."""
 
 _BEFORE = "cannot be told"
-"""What 1.0.0 wrote for "not estimable"."""
+"""The text of version 1.0.0 for "not estimable"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,19 +49,21 @@ class EstimateLine:
 
     Attributes
     ----------
-    statistic : "count", "share", "mean", "mean of bin numbers", "median", or what an intended question asks for: also "risk
-        difference", "risk ratio", "odds ratio", "difference of means", "difference of medians", "slope". What begins with
-        "weighted" counts every row with its design weight, all else counts every row once.
-    column, value : a share or count is of the rows that have this value (a bin's label) in this column; a mean, median or
-        slope is of this column. `value` of a median is the label of its bin.
-    by, group : among the rows that have this value in another column; "" among all rows. A count is of the rows with both.
-    question : of an intended question, as `synthrelease estimate` takes it; "" otherwise.
-    estimate, standard_error : from the noisy tables; None where it is not estimable, and the error of a count in a question.
+    statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, also "risk difference",
+        "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics that begin with
+        "weighted" count every row with its design weight, all others count every row once.
+    column, value : a share or count is of the rows with this value (a bin's label) in this column. A mean, median or slope is
+        of this column. For a median, `value` is the label of its bin.
+    by, group : the statistic is among the rows with the value `group` in the column `by`; "" for all rows. A count is of the
+        rows with both values.
+    question : an intended question in the form of `synthrelease estimate`; "" otherwise.
+    estimate, standard_error : the estimate from the noisy tables and its standard error; None if it is not estimable. The error
+        is also None for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
-    population_lower, population_upper : that for a population of which these rows are a simple random sample; None where the
-        release declares that they are no such sample, and for the cells of pairs, of which it is not computed.
+    population_lower, population_upper : the interval for a population of which these rows are a simple random sample. None if
+        the release declares that they are no such sample, and for the cells of pairs, where it is not computed.
     told : "yes" or "not estimable".
-    source : "measured table", "sum over a measured table", or how many tables were combined.
+    source : "measured table", "sum over a measured table", or the number of combined tables.
     """
 
     statistic: str
@@ -104,13 +108,13 @@ class _InBin(Condition):
 def listed(
     release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, as_first: bool = False
 ) -> list[EstimateLine]:
-    """Return all rows: the intended questions, then columns, means by groups, and cells of pairs. Empty where nothing can be
-    told.
+    """Return all lines: the intended questions, then columns, means by groups, and cells of pairs; empty if nothing is
+    estimable.
 
     Parameters
     ----------
-    intended : questions as `estimate` takes them.
-    as_first : as 1.0.0 wrote them.
+    intended : questions in the form of `estimate`.
+    as_first : whether to write the lines of version 1.0.0.
     """
     tables, times = NoisyTables(release), measured_times(release, None)
     if times is None:
@@ -136,11 +140,11 @@ def listed(
 def pairs(
     schema: Sequence[PublishedColumn], measured: Sequence[Sequence[str]]
 ) -> list[tuple[PublishedColumn, PublishedColumn]]:
-    """Return the pairs of columns that are listed, the first before the second in the order of the release.
+    """Return the listed pairs of columns, each in the order of the release.
 
     Parameters
     ----------
-    measured : the columns of each noisy table; a pair is in one of them together.
+    measured : the columns of each noisy table. One table contains both columns of a pair.
     """
     held = [set(columns) for columns in measured]
     together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= names for names in held)]
@@ -157,8 +161,8 @@ def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
 
 
 def as_csv(lines: Sequence[EstimateLine]) -> bytes:
-    """Return the table for R (`read.csv`), Stata (`import delimited`) or a spreadsheet; a number that is not estimable is
-    an empty field.
+    """Return the table as CSV for R (`read.csv`), Stata (`import delimited`) or a spreadsheet, with empty fields for missing
+    numbers.
     """
     out = io.StringIO()
     table = csv.DictWriter(out, NAMES, lineterminator="\n")
@@ -168,14 +172,16 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 
 def _six(value: float | None) -> str:
-    """Return six digits, so that the file is the same on every machine; a whole number in full."""
+    """Return a number with six significant digits, so that the file is the same on every machine. Whole numbers have all
+    digits.
+    """
     return "" if value is None else f"{value:.0f}" if value == round(value) else f"{value:.6g}"
 
 
 def _asked(
     release: PublishedRelease, tables: NoisyTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield an intended question; nothing where no noisy table answers it."""
+    """Yield the lines of an intended question; none if no noisy table answers it."""
     try:
         answer = answered(release, question, confidence=confidence, as_first=as_first)
         read = (parse_question if as_first else asked_of)(question, release)
@@ -196,8 +202,9 @@ def _asked(
 
 
 def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield a column's mean and median where it has them, and the share and number of rows of each bin; for very many bins,
-    such as areas, the number alone.
+    """Yield a column's mean and median, if it has them, and the share and number of rows of each bin.
+
+    For very many bins, such as areas, only the numbers of rows are listed.
     """
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level, as_first)
@@ -218,7 +225,7 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_fi
 def _weighted(
     tables: NoisyTables, column: PublishedColumn, weight: str, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the mean of a column where it has one, and the share and the count of each bin, with the design weight."""
+    """Yield the weighted mean of a column, if it has one, and the weighted share and count of each bin."""
     names = {column.name, weight}
     source, tables = _source(tables, names), tables.over(names)
     questions = [] if None in column.numbers[: column.present] else [("", _question("mean", column=column.name, weight=weight))]
@@ -231,7 +238,7 @@ def _weighted(
 def _answers(
     tables: NoisyTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of some questions about a column, each with the value of a share, and weighted counts beside these."""
+    """Yield the lines of some questions about a column, each with the value of a share and, if weighted, its weighted count."""
     for value, question in questions:
         for _, averages in groups(tables, question):
             term = term_in(tables, question, "", averages, level)
@@ -246,8 +253,8 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
 
 
 def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the statistics of a column over all members: mean, median, and the share of each bin. Nothing where no table
-    has it.
+    """Yield the statistics of a column over all members: mean, median, and the share of each bin; none if no table has the
+    column.
     """
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
@@ -267,7 +274,7 @@ def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) ->
 
 
 def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Nothing for a column with a bin without a number."""
+    """Yield the means of a column within groups; none for a column with a bin without a number."""
     if None in column.numbers[: column.present]:
         return
     names = {column.name, by} - {""}
@@ -281,7 +288,9 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, 
 def _cells(
     tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
+    """Yield each cell of two columns: the share of a value within a group, and the number of rows with both values. For the
+    file only.
+    """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})
     for bin_, value in enumerate(column.labels):
@@ -309,13 +318,13 @@ def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by:
 def _lines(
     statistic: str, column: str, term: Term, tables: NoisyTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
-    """Yield a term; for a mean or slope of bins, also that of the representative values."""
+    """Yield the lines of a term; for a mean or slope of bins, also the line for the representative values."""
     term = term if as_first else judged(statistic, term, tables, read)
     possible = possible_width(statistic, tables, read)
     if term.bins:
         common_fields = {**common_fields, "value": term.bins[1]}
     common: dict[str, Any] = {**common_fields, "column": column, "unit": term.unit}
-    if term.bins and term.estimate is None and not as_first:  # of an order without numbers the bin is the answer
+    if term.bins and term.estimate is None and not as_first:  # for an order without numbers, the bin is the answer
         yield EstimateLine(statistic=statistic, **common)
         return
     if statistic != "slope" or term.low is not None or not term.estimable:
@@ -329,7 +338,7 @@ def _lines(
 def _count(
     term: Term, tables: NoisyTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
-    """Return how many rows of the file a share counts, or weighted how many persons they stand for (of a judged term)."""
+    """Return the line of the number of rows that a share counts or, if weighted, of the persons that they represent."""
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
     possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
     return _line("count", term.rows, error, term, ends, possible, {**fixed, "unit": unit})
@@ -344,7 +353,7 @@ def _line(
     possible: float,
     common: dict[str, Any],
 ) -> EstimateLine:
-    """Return a line with the interval that these fields of a term hold."""
+    """Return a line with the interval in these fields of a term."""
     low, high, *of_population = (getattr(term, name) for name in ends)
     if not told(low, high, possible) or (estimated is None and statistic != "count"):
         return EstimateLine(statistic=statistic, told=NOT_ESTIMABLE, **common)

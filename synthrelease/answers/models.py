@@ -1,7 +1,8 @@
-"""Answers of named models: means, coefficients and ratios of own values, from sums that were measured on purpose.
+"""Answer questions that were measured on purpose ([[models]]): means, coefficients and ratios of the rows' own values.
 
-The sums share one noise of known law, so that every answer is a ratio of two noisy sums, as those from noisy tables are
-(theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models). No bin stands between a sum and the rows.
+The sums share one noise with a known distribution, so every answer is a ratio of two noisy sums, as answers from noisy tables
+are (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models). The sums are of the values themselves, not of
+bins.
 """
 
 from __future__ import annotations
@@ -31,25 +32,25 @@ from synthrelease.published.base import Number, six_digits
 from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
 
-MEASURED = "Own values of rows count, not those of bins. They are clipped: {limits}."
-GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval leaves room for that."
+MEASURED = "The values of the rows count, not those of bins. Values are clipped: {limits}."
+GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval allows for that."
 SPREAD = (
-    "Population: the variance of {column} is taken from the noisy shares of its groups or from a published noisy table, or as "
-    "the largest that its mean allows."
+    "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table, or "
+    "taken as the largest that its mean allows."
 )
 UNEQUAL = 4.0
-"""No row is taken to have a larger variance around the line than so many times the mean one (theory 13.19, named models)."""
+"""Assumed largest ratio of a row's variance around the line to the mean variance (theory 13.19, named models)."""
 VARIANCES = (
     "Population: twice the standard error that equal variances around the line would give, so that groups of rows may vary "
     "around it up to twice as much as rows do on average."
 )
-FIRST_ORDER = "The noise of the other columns' part in a coefficient is followed to first order (and its bias to second)."
-NORMAL = "The drawing of rows is taken as normal."
+FIRST_ORDER = "The noise in the other columns' part of a coefficient is approximated to first order (its bias to second)."
+NORMAL = "The error from drawing rows is taken as normal."
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers of an answer, each with its group and unit; and of two groups their averages."""
+    """The numbers of an answer, each with its name, group and unit; for two groups, also their averages."""
 
     averages: tuple[tuple[str, str, str, Average], ...]
     possible_width: float
@@ -57,7 +58,7 @@ class _Answer:
 
 
 class MeasuredModels:
-    """The sums of a release, and the answers that follow from them."""
+    """The published sums of a release, and the answers that follow from them."""
 
     def __init__(self, release: PublishedRelease, part: ModelsPart):
         self.release, self.part, self.kept = release, part, KeptRows.of(release)
@@ -74,11 +75,11 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[Model, ModelPart | None] | None:
-        """Return a question that was measured, or that follows from sums that were; None for every other one.
+        """Return the model of a question that was measured or follows from measured sums; None for any other question.
 
         Raises
         ------
-        InputError : for what is no question.
+        InputError : for a text that is no question.
         """
         words = split_question(question)
         for part in self.part.models:
@@ -99,7 +100,12 @@ class MeasuredModels:
             return None
 
     def answer(self, model: Model, part: ModelPart | None, survey: Sampling) -> _Answer:
-        """Return the estimates of an answer. Raises InputError where the noise is too large to estimate them."""
+        """Return the estimates of an answer.
+
+        Raises
+        ------
+        InputError : when the noise is too large for an estimate.
+        """
         if model.by_group and part is not None:
             return self._of_groups(model, part, survey)
         return {"mean": self._mean, "ratio": self._ratio, "slope": self._slope}[model.words.kind](model, survey)
@@ -107,7 +113,12 @@ class MeasuredModels:
     # sums of products
 
     def _noise(self, model: Model) -> SharedNoise:
-        """Return the noise of the sums of a model. Raises InputError where these have several."""
+        """Return the noise of the sums of a model.
+
+        Raises
+        ------
+        InputError : when the sums do not share one noise.
+        """
         used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
         if len(used) > 1:
             raise InputError(f"{model.words.text!r}: expected sums that share one noise, found several noises.")
@@ -168,8 +179,11 @@ class MeasuredModels:
         return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
 
     def _spread_around(self, model: Model, mean: float, most: float) -> float:
-        """Return the sum of squares around a mean: by a published noisy table of the column, each row as far off as its bin
-        allows; `most`, all that the mean allows, where there is none or this is less."""
+        """Return an upper estimate of the sum of squares around a mean.
+
+        It uses a published noisy table of the column, with each row as far away as its bin allows. `most`, the largest value
+        that the mean allows, is returned if there is no table or if it is smaller.
+        """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
             return most
@@ -264,11 +278,11 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Return the answer from the sums measured for a named model; None where no model answers the question.
+    """Return the answer from sums that were measured on purpose; None if no such sums answer the question.
 
     Raises
     ------
-    InputError : where the noise leaves no estimate.
+    InputError : when the noise is too large for an estimate.
     """
     part = release.models
     if part is None:
@@ -285,7 +299,7 @@ def answered_by_models(
     number_of = len(answer.averages) + answer.compared
     level = 1 - models.kept.spare(confidence) / (number_of if together else among)
     grid = _room(release, value) if model.words.kind == "mean" else 0.0
-    room = grid + value.half / (SHARE_STEPS if model.by_group else STEPS)  # and half a step of what is added up
+    room = grid + value.half / (SHARE_STEPS if model.by_group else STEPS)  # also half a step of the summed values
     terms = [
         _judged(_with_room(term_of(name, group, unit, average, average.ends(level)), room), answer.possible_width)
         for name, group, unit, average in answer.averages
@@ -321,13 +335,13 @@ def answered_by_models(
         n_rows=release.n_rows,
         about=about,
         binned="",
-        source="noisy sums that were measured for it",
+        source="noisy sums that were measured for this question",
         approximate=tuple(approximate),
     )
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return how far the grid on which own values are counted may move a mean: half a step, nothing for whole numbers on it."""
+    """Return the largest shift of a mean by the grid of own values: half a step, or 0 for whole numbers on the grid."""
     column = release.by_name[value.column]
     return 0.0 if column.step is None or (column.kind == "integer" and column.step == 1) else column.step / 2
 
@@ -341,13 +355,16 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return a term without numbers where its interval leaves half of all that is possible or more."""
+    """Return a term, without numbers if its interval covers half of all possible values or more."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
-    """Return the questions that measured sums answer, each with the limits of its columns: the named ones, and the mean of each
-    column of a regression or ratio, unless its rows lack other values."""
+    """Return the questions that measured sums answer, each with the limits of its columns.
+
+    These are the stated questions, and the mean of each column in a regression or ratio, if the rows of this question lack no
+    other value.
+    """
     limits = {model.question: model.limits for model in part.models}
     for model in part.models:
         words = split_question(model.question)
@@ -358,7 +375,7 @@ def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
 
 
 def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ()) -> list[ModelAnswerPart]:
-    """Return the answers of all named models, as release.json states them."""
+    """Return the answers to all questions in [[models]], as release.json states them."""
     part = release.models
     if part is None:
         return []
@@ -384,9 +401,11 @@ def _term_part(term: Term) -> ModelTermPart:
 
 
 def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
-    """Return whether noise may leave an answer that is not estimable: one of these half widths, as `expected_half_widths` gives
-    them, is a quarter of all that is possible; or those of a regression, added up, may hide its columns (theory
-    13.9, measured slopes)."""
+    """Return whether the noise may make an answer not estimable.
+
+    This is so if one of these half widths (from `expected_half_widths`) is a quarter of the possible range, or if the half
+    widths of a regression, added up, may hide its columns (theory 13.9, measured slopes).
+    """
     if model.words.kind == "slope":
         units = [model.answer.half / factor.half for factor in model.factors[:-1]]
         return len(units) * max(half / unit for half, unit in zip(half_widths, units, strict=True)) > 1
@@ -394,15 +413,15 @@ def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
 
 
 def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int) -> list[tuple[str, float]]:
-    """Return half of the width of each 95% interval of an answer, by its noise alone, before anything is measured.
+    """Return half of the width of each 95% interval of an answer, from its noise alone, before anything is measured.
 
-    Of the mean of a group as if all groups had as many rows, and a mean in the middle of its limits. Of a coefficient as if
-    the columns were not correlated, the standard deviation of each a quarter of the width of its limits, and all slopes small.
+    Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
+    are uncorrelated, the standard deviation of each is a quarter of the width of its limits, and all slopes are small.
 
     Parameters
     ----------
-    n : rows that the release works with, all of which count.
-    n_groups : of a mean by group.
+    n : number of rows that the release uses, all of which count.
+    n_groups : number of groups, for means of groups.
 
     Examples
     --------

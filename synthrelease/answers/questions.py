@@ -1,6 +1,7 @@
-"""Read a question: conditions, values, and which questions are the same.
+"""Read a question of `estimate` or `bound` over the columns of a release.
 
-The questions of `estimate` and `bound` over the columns of a release; their words are in `data/questions.py`.
+`data/questions.py` splits a question into its words. This module reads conditions over released bins and compares questions of
+several releases.
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ from synthrelease.published.options import DesignPart
 # Conditions on the released bins: the grammar of the plausibility rules, read over bins instead of values.
 #
 # Each comparison is surely true in a bin, possibly true in it, or neither (Kleene's three-valued logic). A query must be
-# decided in every bin: a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a cell of
-# the released table when it is surely true there. In a bin of missing values every comparison is possibly true, and none
-# surely: neither a condition nor its negation counts a row whose value is missing; `is missing` does.
+# decided in every bin, because a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes
+# a cell of the released table if it is surely true there. In a bin of missing values, every comparison is possibly true, and
+# none is surely true. So neither a condition nor its negation counts a row with a missing value; `is missing` does.
 
 LONGEST = 20_000
-"""Characters of a question."""
+"""Largest number of characters of a question."""
 MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
-"""(n_present,) bins of values in which a comparison is surely true, and in which it is possibly true."""
+"""(n_present,) mask of the bins of values in which a comparison is surely true, and of those in which it is possibly true."""
 
 
 class AskedOf(Protocol):
-    """The object that a question is read over; a `PublishedRelease` is one."""
+    """The interface of an object about which a question is read. A `PublishedRelease` has it."""
 
     @property
     def schema(self) -> tuple[PublishedColumn, ...]: ...
@@ -69,11 +70,11 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition that every bin wholly meets or wholly fails; `rule` is None for the condition that every row meets.
+    """A condition that every bin meets or fails as a whole. `rule` is None for the condition that every row meets.
 
     Attributes
     ----------
-    decided : where it was narrowed, the columns that decide, and over their bins whether it is met.
+    decided : for a narrowed condition, the columns that decide, and the mask over their bins.
     """
 
     text: str
@@ -82,14 +83,14 @@ class Condition:
 
     @property
     def columns(self) -> set[str]:
-        """Those that decide whether it is met."""
+        """The columns that decide whether the condition is met."""
         if self.decided is not None:
             return set(self.decided[0])
         return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
 
     def mask(self, columns: Columns) -> np.ndarray:
-        """Return a boolean array over the bins of these columns, which include the condition's columns: True where it is
-        met.
+        """Return a boolean array over the bins of these columns: True if the condition is met. They must include the
+        condition's columns.
         """
         shape = [len(column.labels) for column in columns]
         if self.decided is not None:
@@ -98,16 +99,17 @@ class Condition:
         return np.ones(shape, dtype=bool) if self.rule is None else _surely_true(self.rule, columns, _of_labels)
 
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
-        """Return the same condition without the columns that decide nothing, as `age >= 0` does where nobody is younger.
+        """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
-        A noisy table without these columns answers it as well, and the same number has one answer whether or not it is asked.
-        Each column is left out in turn where the others still tell of every cell that rows can be in whether it is met. A
-        cell that no row can be in is as the first one that rows can be in: a condition and its negation share all cells.
+        A noisy table without these columns also answers the question, and the answer does not depend on whether they are named.
+        Each column is left out in turn if the others still decide the condition for every cell that rows can be in. A cell that
+        no row can be in is treated like the first cell that rows can be in, so a condition and its negation together have all
+        cells.
 
         Parameters
         ----------
-        never : the rules that no original row breaks. The cells that they leave empty decide nothing.
-        most_cells : a condition with more combinations of bins stays as it is.
+        never : the rules that no original row breaks. The cells that they leave empty have no effect.
+        most_cells : a condition with more combinations of bins is not changed.
         """
         columns = tuple(column for column in release.schema if column.name in self.columns)
         if not columns or math.prod(len(column.labels) for column in columns) > most_cells:
@@ -125,11 +127,11 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return boolean array over the bins of some columns: the cells that rows can be in, by all rules that are linked with
+    """Return a boolean array over the bins of some columns: the cells that rows can be in, by all rules that are linked with
     them.
 
-    A rule is linked when it names a column of these, or of another linked rule: two rules about sex and age may together leave
-    no row of one sex. Rules that would make more than `most_cells` combinations are not looked at.
+    A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
+    age may together exclude every row of one sex. Rules that would make more than `most_cells` combinations are ignored.
     """
     columns_by_rule = {text: columns_of(rule) for text in never if (rule := _read(text, release.schema)) is not None}
     linked, previous = {column.name for column in columns}, set[str]()
@@ -156,7 +158,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
     Raises
     ------
-    InputError : when it cannot be read, or cuts a bin; with the bins that there are.
+    InputError : when it cannot be read, or cuts a bin. The message lists the bins.
     """
     text = in_one_line(text)
     if not text:
@@ -185,7 +187,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
 
 def _of_all_members(text: str, release: AskedOf) -> str:
-    """Return a message for a condition that names a column of all members, which is one column for each of them."""
+    """Return a hint for a condition that names a column of members without the number of the member."""
     linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
     if linked is None or not (members := sorted(words & (set(linked.names) - set(release.by_name)))):
         return ""
@@ -197,39 +199,44 @@ def _of_all_members(text: str, release: AskedOf) -> str:
 
 
 def both_of(*conditions: str) -> str:
-    """Return the text of a condition that holds where all of some do; empty ones are left out."""
+    """Return the text of a condition that is met if all given conditions are; empty conditions are left out."""
     texts = [text for text in conditions if text]
     return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
 
 
 def in_one_line(text: str) -> str:
-    """Return the question with single spaces. Raises InputError for a text too long to be a question."""
+    """Return the question with single spaces.
+
+    Raises
+    ------
+    InputError : for a text that is too long for a question.
+    """
     if len(text) > LONGEST:
         raise InputError(f"{cut(text, 60)!r}: expected a condition of at most {LONGEST} characters, found {len(text)}.")
     return " ".join(text.split())
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
-    """Return (n_cells,) the value of each cell of a table: that of its bin in one of the table's columns."""
+    """Return the (n_cells,) value of each cell of a table, from the values of the bins of one of its columns."""
     return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return the cells over these columns in which a plausibility rule is true for every value; None when it names other
-    columns.
+    """Return a mask of the cells over these columns in which a plausibility rule is true for every value; None if it names
+    other columns.
     """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)
 
 
 def _read(rule_text: str, columns: Columns) -> Rule | None:
-    """Return a plausibility rule; None when it names other columns, compares columns, or counts."""
+    """Return a plausibility rule; None if it names other columns, compares columns, or counts."""
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     return plain_rule(rule_text, domains)
 
 
 def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
-    """Return a boolean array over the bins of `columns`: where a rule is true of every value."""
+    """Return a boolean array over the bins of `columns`: True if a rule is true for every value."""
     names, shape = [column.name for column in columns], [len(column.labels) for column in columns]
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
@@ -242,7 +249,7 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
-    """Read a comparison in every bin of values of its column; in the bin of missing values it stays unknown."""
+    """Return a comparison over every bin of values of its column. In the bin of missing values it stays unknown."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent
@@ -253,7 +260,7 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return a comparison of a query: with the labels of the released table."""
+    """Return a comparison of a query with the labels of the released table."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
     met = np.array([(label == part.value) == (part.operator == "==") for label in column.labels[: column.present]])
@@ -261,7 +268,7 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return a comparison of a plausibility rule, with the values in a released bin."""
+    """Return a comparison of a plausibility rule with the values in each released bin."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
     held = column.categories[: column.present] or ((),) * column.present
@@ -276,7 +283,7 @@ def _numeric(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.
 
 
 def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
-    """Return (n_present,) whether a numeric comparison is true for some values of the bin and false for others."""
+    """Return an (n_present,) mask of the bins in which a numeric comparison is true for some values and false for others."""
     limits = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
     return np.array([any(low < edge < high for edge in limits) for low, high in zip(column.lower, column.upper, strict=True)])
 
@@ -303,7 +310,7 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
     )
 
 
-# Between which values the rows of a bin lie: what the limits of bins say about means and medians of the file's own values.
+# The range of the values in a bin, for means and medians of the file's own values.
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
@@ -312,12 +319,17 @@ def numbers_of(column: PublishedColumn) -> np.ndarray:
 
 
 def tells_values(column: PublishedColumn) -> bool:
-    """Return whether the representative value of each bin is the value of every row in it."""
+    """Return whether the representative value of each bin is the value of every row in the bin."""
     return all(np.array_equal(limit, numbers_of(column)) for limit in column.value_limits)
 
 
 def check_numbers(release: AskedOf, name: str) -> None:
-    """Raises InputError for a column that is not there, or that has a bin of values without a number."""
+    """Check that a column exists and has a number for every bin of values.
+
+    Raises
+    ------
+    InputError : otherwise.
+    """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
     column = release.by_name[name]
@@ -332,17 +344,17 @@ class Question:
     Attributes
     ----------
     kind : "share", "mean", "median", "quantile" or "slope".
-    text : as it was asked, with single blanks.
-    column : whose mean, median or slopes are asked for; "" for a share.
-    met : whose share is asked for; that of every row otherwise.
-    where : which rows count.
-    by : a column, for each bin of which a share, mean or median is asked for; "" for all rows together.
+    text : the question as it was given, with single spaces.
+    column : the column whose mean, median or slopes are requested; "" for a share.
+    met : the condition whose share is requested; otherwise the condition that every row meets.
+    where : the condition for rows to count.
+    by : the column whose bins define the groups of a share, mean or median; "" for all rows together.
     on : the columns of a regression.
-    groups : the two groups that are compared, the exposed one first; none otherwise.
-    quantile : the part of the rows that has at most the value that is asked for.
-    weight : the column with the design weight of each row, where the answer is weighted; "" where every row counts once.
-    slots : of a question about members, the same of the member of each slot: what it asks for is added up over them. Its own
-        names are those of columns of a member. Empty for a question about rows.
+    groups : the two groups of a comparison, the exposed one first; empty otherwise.
+    quantile : the part of the rows with at most the requested value.
+    weight : the column with the design weight of each row, for a weighted answer; "" if every row counts once.
+    slots : for a question about members, the same question about the member in each slot, whose results are added up. The
+        question's own names are columns of a member. Empty for a question about rows.
     """
 
     kind: Kind
@@ -359,12 +371,12 @@ class Question:
 
     @property
     def parts(self) -> tuple[Question, ...]:
-        """Return the questions that are added up: those of all slots, or the question itself."""
+        """The questions whose results are added up: those of all slots, or the question itself."""
         return self.slots or (self,)
 
     @property
     def columns(self) -> set[str]:
-        """All columns that it names."""
+        """All columns that the question names."""
         columns = {name for name in (self.column, self.by, self.weight, *self.on) if name}
         return columns.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
 
@@ -372,11 +384,11 @@ class Question:
 def parse_question(text: str, release: AskedOf) -> Question:
     """Read a question.
 
-    Where it names a column of members, it is about members: the same is asked of the member of each slot.
+    A question that names a column of members is about members: it is read for the member in each slot.
 
     Raises
     ------
-    InputError : with what was expected and found, when it cannot be read, names what is not in the release, or cuts a bin.
+    InputError : when it cannot be read, names something that is not in the release, or cuts a bin.
     """
     words, linked = split_question(in_one_line(text)), release.linked
     names = set() if linked is None else set(linked.names) - set(release.by_name)
@@ -398,12 +410,12 @@ def parse_question(text: str, release: AskedOf) -> Question:
 
 
 def _named(words: QuestionWords) -> set[str]:
-    """Return everything in a question that may be a column."""
+    """Return all words in a question that may be columns."""
     return {*words.columns, *(match[0].partition(".")[0] for text in words.conditions for match in NAME_OR_TEXT.finditer(text))}
 
 
 def _in_slot(words: QuestionWords, names: set[str], slot: int) -> QuestionWords:
-    """Return the question, of the member at this place."""
+    """Return the question about the member in a slot."""
 
     def renamed(text: str) -> str:
         return in_slot(text, names, slot)
@@ -446,7 +458,12 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
 
 
 def _weight(text: str, release: AskedOf) -> str:
-    """Return the column with the design weights. Raises InputError where the release names none."""
+    """Return the column with the design weights.
+
+    Raises
+    ------
+    InputError : when the release names none, or a class of weights has no limits.
+    """
     if release.design is None or release.design.weight is None:
         raise InputError(f"{cut(text, 200)!r}: expected a release that names its design weight ([design] weight), found none.")
     if not np.isfinite(release.by_name[release.design.weight].value_limits).all():
@@ -456,7 +473,12 @@ def _weight(text: str, release: AskedOf) -> str:
 
 
 def _check_order(release: AskedOf, name: str) -> None:
-    """Raises InputError for a column that is not there, or whose bins have no order."""
+    """Check that a column exists and that its bins have an order.
+
+    Raises
+    ------
+    InputError : otherwise.
+    """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
     if not release.by_name[name].ordered:
@@ -472,7 +494,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return the counted quantity and the rows it is taken over."""
+    """Return a description of the counted units and of the rows that they are in."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -485,18 +507,18 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
     return f"the members{first} of {rows}; a row is a root with its members"
 
 
-# Whether the same words ask two releases for the same number.
+# Whether the same question has the same meaning in two releases.
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return why a question means something else in the other release, as the expected value; None where it does not.
+    """Return why a question has another meaning in the other release, as the expected value for a message; None if it has not.
 
-    A mean of numbers that stand for bins, a median that lies in one, and groups by bins are those of the same bins alone. In a
-    condition a number is compared with the limits of bins; a category has to hold what it held.
+    Means of representative values, medians, and groups by bins need the same bins in both releases. A number in a condition is
+    compared with limits of bins, and a category must have the same content.
 
     Parameters
     ----------
-    question : as it was read over the one release; the other one has its columns.
+    question : the question as read for the first release. The other release has the same columns.
     """
     first = question.parts[0]
     for name in sorted(set().union(*(part.columns for part in question.parts))):

@@ -1,12 +1,12 @@
-"""Slopes of a linear regression from noisy moments, each as a ratio of two noisy sums (theory 13.9, measured slopes).
+"""Estimate slopes of a linear regression from noisy moments, each as a ratio of two noisy sums (theory 13.9, measured slopes).
 
-With X the columns and y the target, A = X'X and b = X'y are sums over the rows; their noisy values are off by a known weighted
-sum of noises, E and e. For the slope of column k let h be the row vector with h_k = 1 whose product with the noisy A is 0 at
-all other columns. Then h b - slope * h A[:, k] = h (e - E theta) for the slope of the true table, theta its coefficients: all
-slopes that this noise does not contradict are the interval. Nothing is attenuated by the noise in X'X.
+With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of their noisy values are
+known weighted sums of noises. For the slope of column k let h be the row vector with h_k = 1 whose product with the noisy A is
+0 at all other columns. Then h b - slope * h A[:, k] = h (e - E theta) for the slope of the true table with coefficients theta.
+The interval has all slopes that this noise does not contradict. So the noise in X'X does not attenuate slopes.
 
-Of members both are added up over slots. What is drawn are roots, so the variance over samples has the squares of what the
-members of each root add up to (theory 13.14, figures of members).
+For members, the sums are added up over slots. Roots are drawn, so the variance over samples uses the squares of the sums over
+the members of each root (theory 13.14, figures of members).
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import Noises, SharedNoise
 
 MOST_NOISE = 0.5
-"""Root of the summed variances of the noise in A, beside A itself (A made to the identity): above it there are no estimates."""
+"""Largest size of the noise in A (root of the summed variances) relative to A, scaled to the identity. Above it there are no
+estimates.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Slopes:
-    """The slope of each column of a question's `on`.
+    """The slopes of a regression, one for each column of the question's `on`.
 
     Attributes
     ----------
-    file, population : of the rows of the file that the rules keep, and of a population that they are a sample of.
-    robust : whether variances around the line may differ between rows: where one table holds all columns. Otherwise the
-        population's are taken as equal.
+    file, population : the slopes for the rows of the file that the rules keep, and for a population of which they are a sample.
+    robust : whether variances around the line may differ between rows, which needs one table with all columns. Otherwise they
+        are taken as equal for the population.
     """
 
     file: tuple[Ratio, ...]
@@ -49,7 +51,7 @@ class Moments:
 
     Attributes
     ----------
-    values : (k + 1, k + 1) sums of products; the target comes last.
+    values : (k + 1, k + 1) noisy sums of products; the target comes last.
     weights : (k + 1, k + 1, n_noises) weights of the noises in their errors.
     """
 
@@ -62,13 +64,13 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
 
     Raises
     ------
-    InputError : where columns are not measured together, or their noise leaves no estimate.
+    InputError : when columns were not measured together, or the noise is too large for an estimate.
     """
     joint = all(tables.number(part.columns) for part in question.parts)
     if question.weight and not joint:
         raise InputError(
             f"{question.text!r}: expected one published noisy table that holds {listing(sorted(question.columns))} together, "
-            "found none: the variance of a weighted slope rests on the squares of weights and of what is off the line."
+            "found none: the variance of a weighted slope needs the squares of weights and of residuals."
         )
     moments = _moments(tables, question, joint)
     check_noise(moments, tables.noises, question.on)
@@ -90,13 +92,13 @@ def coefficients(
     spread: Callable[[np.ndarray, np.ndarray], float],
     factors: tuple[float, float],
 ) -> tuple[tuple[Ratio, ...], tuple[Ratio, ...]]:
-    """Return every coefficient of the least-squares line, the constant first, for the file and for a population.
+    """Return the coefficients of the least-squares line, the constant first, for the file and for a population.
 
     Parameters
     ----------
-    units : of each coefficient, by which it is multiplied.
-    spread : the variance over samples of h X'(y - X theta), from theta and h.
-    factors : how many times that variance the drawing of rows has, from the file and from a population.
+    units : the factor for each coefficient.
+    spread : function of theta and h that returns the variance over samples of h X'(y - X theta).
+    factors : factors of this variance for drawing rows from the file and from a population.
     """
     size = len(moments.values) - 1
     a, b = moments.values[:size, :size], moments.values[:size, size]
@@ -124,12 +126,12 @@ def coefficients(
 
 
 def _named(part: Question) -> list[str]:
-    """Return the columns with numbers; the target comes last."""
+    """Return the columns with numbers. The target comes last."""
     return [*part.on, part.column]
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield the quantities that are added up, each with its slot; None for rows."""
+    """Yield the questions whose sums are added up, each with its slot; None for rows."""
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
@@ -164,7 +166,7 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
 
 
 def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
-    """Return whether a row, or the member in a slot, may be without a value of a column; an empty slot is no such member."""
+    """Return whether a row, or the member in a slot, may lack a value of a column. An empty slot has no member."""
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
     filled = linked is not None and slot is not None and of_slot is not None and of_slot <= slot and name in linked.needed
@@ -172,8 +174,9 @@ def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
 
 
 def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
-    """Return (k + 2, n_cells) 1, and the scaled number of each column (0 where the cells do not have it); all times the root of
-    the weight where rows are weighted, so that products are weighted."""
+    """Return a (k + 2, n_cells) array: 1, and the scaled number of each column (0 if the cells do not have it). For weighted
+    rows, all are multiplied by the root of the weight, so that products are weighted.
+    """
     rows = [np.ones(len(cells.counts))]
     for name in _named(cells.asked):
         if name not in cells.names:
@@ -190,14 +193,19 @@ def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
 
 
 def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
-    """Middle and half of the range of a column's numbers; 1 where they are all the same."""
+    """Return the middle and half of the range of a column's numbers; 1 for the half range if all numbers are equal."""
     column = tables.release.by_name[name]
     numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
     return (max(numbers) + min(numbers)) / 2, ((max(numbers) - min(numbers)) / 2) or 1.0
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Raise InputError where the noise of X'X hides how the columns vary."""
+    """Check that the noise of X'X does not hide how the columns vary.
+
+    Raises
+    ------
+    InputError : when it does.
+    """
     size = len(on) + 1
     a = moments.values[:size, :size]
     values, vectors = np.linalg.eigh(a)
@@ -213,9 +221,9 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: NoisyTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Return the variance over samples of h X'(y - X theta); for members the variance of drawing their roots."""
+    """Return the variance over samples of h X'(y - X theta); for members, the variance of drawing their roots."""
     size = len(theta)
-    if not joint:  # a root adds at most as many times what its members add as it has members
+    if not joint:  # the square of a root's sum is at most its number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]
         around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
         return len(question.parts) * float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])

@@ -1,8 +1,8 @@
-"""What a release says about a question: a criterion covers it, its error is bounded, nothing is stated; and which estimates
-are given.
+"""Decide what a release states about a question: covered by a criterion, bounded, or no statement; and which estimates are
+given.
 
-It is told from the kinds of the criteria and from which of their figures limit anything (`limits`), without solving a program,
-so that the card of a release and `bound` say the same on every machine.
+The decision uses the kinds of the criteria and the figures that limit anything (`limits`), without solving a program. So the
+card of a release and `bound` agree on every machine.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from synthrelease.settings.questions import QuestionTable
 
 # Which estimates are given: one rule for the command, JSON, estimates.csv and Python.
 #
-# A number is not given where its interval leaves half of all that is possible or more, or has no end; a median, where the bins
-# that may hold it are half of the steps between the first and the last or more. A mean is not given either where an open bin
-# leaves that much room for the file's own values: then it rests on the number that somebody chose for that bin.
+# A number is not given if its interval covers half of the possible range or more, or has no end. A median is not given if the
+# bins that may contain it cover half of the steps between the first and the last bin, or more. A mean is not given if an open
+# bin leaves that much uncertainty about the file's own values, because it then depends on a number chosen for that bin.
 
 WIDEST = 0.5
-"""An interval as wide as this part of the possible range is uninformative: no number is given."""
+"""Part of the possible range from which on an interval is uninformative, so that no number is given."""
 
 _DIFFERENCES = tuple(f"difference of {kind}s" for kind in QUANTILES)
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))
@@ -40,7 +40,12 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Return a question without the columns of its conditions that decide nothing. Raises InputError as `parse_question`."""
+    """Return a question without the columns of its conditions that have no effect.
+
+    Raises
+    ------
+    InputError : as `parse_question`.
+    """
     never = [rule.never for rule in release.rules if "raw" in rule.applies_to]
 
     def narrowed(question: Question) -> Question:
@@ -52,7 +57,7 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) -> Term:
-    """Return a term without the numbers that are not estimable, and without population numbers where the rows are no sample of
+    """Return a term without numbers that are not estimable, and without numbers for a population if the rows are no sample of
     one.
 
     Parameters
@@ -79,7 +84,7 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
 
 
 def _tells_bin(median: Term, tables: NoisyTables, question: Question) -> bool:
-    """Return whether the bins that may hold a median are less than half of the steps between the first and the last."""
+    """Return whether the bins that may contain a median cover less than half of the steps from the first to the last bin."""
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
     return middle >= 0 and (first == last or last - first < WIDEST * (column.present - 1))
@@ -91,8 +96,7 @@ def told(low: float | None, high: float | None, possible: float = math.inf) -> b
 
 
 def possible_width(statistic: str, tables: NoisyTables, question: Question) -> float:
-    """Return how wide the interval of everything that is possible is: of numbers of bins, between the lowest and
-    the highest."""
+    """Return the width of the possible range; for representative values of bins, between the lowest and the highest."""
     if statistic in ("share", "risk difference"):
         return 1.0 if statistic == "share" else 2.0
     if statistic in ("risk ratio", "odds ratio", "slope"):
@@ -104,7 +108,7 @@ def possible_width(statistic: str, tables: NoisyTables, question: Question) -> f
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of the bins without a limit: their values end at the public bounds of the column, if it has some."""
+    """Return the labels of the open bins. Their values end at the public bounds of the column, if it has some."""
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -112,7 +116,7 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
 
 
 def hidden(term: Term) -> Term:
-    """Return a term without any number except the number of rows, which may be estimable where the share is not."""
+    """Return a term without numbers, except the number of rows, which may be estimable even if the share is not."""
     return replace(term.without(_NUMBERS), estimable=False)
 
 
@@ -126,10 +130,10 @@ class StatedAnswer:
 
     Attributes
     ----------
-    word : "covered by a criterion", whose figure is of this very answer among others; "bounded", by what criteria or published
-        measurements say about its columns; or "no statement".
-    because : the criteria, or what is missing.
-    estimated : from published noisy tables, with its interval, in words; empty where release.json has no estimate of it.
+    word : "covered by a criterion" (its figure includes this answer), "bounded" (criteria or published measurements limit the
+        error) or "no statement".
+    because : the criteria, or the reason why there is no statement.
+    estimated : the estimate from published noisy tables with its interval, in words; empty if release.json has no estimate.
     """
 
     word: Word
@@ -152,7 +156,7 @@ def question(table: QuestionTable) -> str:
 
 
 def in_words(table: QuestionTable) -> str:
-    """Return the question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
+    """Return the question in the form of `synthrelease estimate`; empty for a difference of two conditions."""
     if table.minus is not None:
         return ""
     if is_question(table.query):
@@ -181,7 +185,7 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return the statement about a whole question: no criterion covers one, and `bound` answers shares and means."""
+    """Return the statement about a whole question. No criterion covers such questions; `bound` answers shares and means."""
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)
@@ -205,7 +209,7 @@ def _bounded(release: PublishedRelease, knowledge: Knowledge | None, estimated: 
 
 
 def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
-    """Return the estimate that release.json has for one of its own questions, with its interval; empty where it has none."""
+    """Return the estimate in release.json for an intended question, with its interval; empty if there is none."""
     if release.estimates is None or table not in release.intended:
         return ""
     part = release.estimates.intended[release.intended.index(table)]
@@ -213,7 +217,7 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the criterion whose figure is of this answer; empty where there is none."""
+    """Return the criterion whose figure includes this answer; empty if there is none."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)
@@ -244,7 +248,7 @@ def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) ->
 
 
 def _limiting(knowledge: Knowledge) -> list[str]:
-    """Return the criteria that say something about every table."""
+    """Return the criteria that limit the errors of every table."""
     kinds = (CellError, RatioError, Unmatched)
     return list(dict.fromkeys(error.criterion for kind in kinds for error in knowledge.errors if isinstance(error, kind)))
 

@@ -1,9 +1,9 @@
-"""Unbiased estimates of sums over the rows that a release works with, from all published noisy tables that hold their columns.
+"""Estimate sums over the rows that a release uses, without bias, from all published noisy tables with the needed columns.
 
-Where several tables do, each cell of the question gets the mean of their values, weighted by the inverse of their variances;
-then the cells are moved to add up to n, which is known, each in proportion to its variance. Weights depend on what is public:
-the scales of the noise, the rules and the question. So every estimate is the true sum plus a known weighted sum of noises.
-The rows are drawn from those of the file that the rules keep; from sums to what is said of the file it is one more error.
+If several tables have the columns, each cell gets the mean of their values, weighted by the inverse of their variances. Then
+the cells are adjusted to add up to the known number n, each in proportion to its variance. The weights depend only on public
+facts: the scales of the noise, the rules and the question. So every estimate is the true sum plus a known weighted sum of
+noises. The rows were drawn from those of the file that the rules keep, which is a further error of statements about the file.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 
 MAX_CELLS = 1_000_000
-"""Of the table of a question's columns."""
+"""Largest number of cells of the table of a question's columns."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisySums:
-    """Estimates of k sums over the rows that a release works with.
+    """Estimates of k sums over the rows that a release uses.
 
     Attributes
     ----------
     values : (k,) estimates.
-    weights : (k, n_noises) weights of all noises in their errors: those of the published cells, and 0 for that of the number of
-        rows, the last one.
-    moments : (l,) estimates of further sums, whose errors nobody asks for.
+    weights : (k, n_noises) weights of all noises in their errors: those of the published cells, and last the noise of the
+        number of rows, with weight 0.
+    moments : (l,) estimates of further sums, without errors.
     """
 
     values: np.ndarray
@@ -48,7 +48,7 @@ class NoisySums:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
     """The estimated number of rows in one bin: its value, and the weights of the noises in its error, with similar cells
-    joined; the last noise is that of the number of rows, with weight 0.
+    joined. The last noise is the one of the number of rows, with weight 0.
     """
 
     value: float
@@ -57,12 +57,12 @@ class NoisyCount:
 
 
 class NoisyTables:
-    """The published noisy tables of a release, without noise in the cells that a rule leaves empty.
+    """The published noisy tables of a release, with exact zeros in cells that a rule leaves empty.
 
     Attributes
     ----------
-    kept : what is known of the number of rows that the tables are drawn from.
-    noises : of all published cells, and last the one of the number of kept rows where that was counted.
+    kept : the information about the number of rows from which the used rows were drawn.
+    noises : the noises of all published cells and, last, of the number of kept rows if it was counted.
     """
 
     def __init__(self, release: PublishedRelease):
@@ -78,9 +78,9 @@ class NoisyTables:
         self._all = self.tables
 
     def over(self, names: Iterable[str]) -> NoisyTables:
-        """Return the tables that hold these columns together, added up to them, for questions about no other column.
+        """Return the tables that contain all these columns, added up to these columns, for questions about no other column.
 
-        They answer these as all tables do, in time and memory that grow with the cells of these columns alone.
+        They give the same answers as all tables, in time and memory that grow only with the cells of these columns.
         """
         columns_of = [column.name for column in self.columns(names)]
         narrower = copy(self)
@@ -112,7 +112,12 @@ class NoisyTables:
         )
 
     def columns(self, names: Iterable[str]) -> tuple[PublishedColumn, ...]:
-        """Return columns by name, in the order of the release."""
+        """Return columns by name, in the order of the release.
+
+        Raises
+        ------
+        InputError : when they have too many combinations of bins.
+        """
         chosen = set(names)
         columns = tuple(column for column in self.release.schema if column.name in chosen)
         cells = math.prod(len(column.labels) for column in columns)
@@ -121,20 +126,20 @@ class NoisyTables:
         return columns
 
     def number(self, names: Iterable[str]) -> int:
-        """Return how many tables hold these columns."""
+        """Return the number of tables that contain these columns."""
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
     def sums(self, names: Iterable[str], figures: np.ndarray, moments: np.ndarray | None = None) -> NoisySums:
-        """Estimates of sum figure(cell) * R(cell) over the cells of some columns.
+        """Return estimates of the sums of figure(cell) * R(cell) over the cells of some columns.
 
         Parameters
         ----------
         figures : (k, n_cells) weights of the cells of these columns, in the order of the release.
-        moments : (l, n_cells) the same of further sums, of which the value is enough.
+        moments : (l, n_cells) weights of further sums, which are estimated without errors.
 
         Raises
         ------
-        InputError : where no table holds the columns together.
+        InputError : when no table contains all columns.
         """
         columns = self.columns(names)
         ordered, shape = [column.name for column in columns], [len(column.labels) for column in columns]
@@ -159,17 +164,19 @@ class NoisyTables:
         return NoisySums(values=centred @ cells + moved * n, weights=weights, moments=further[0] @ cells + further[1] * n)
 
     def cells(self, names: Iterable[str], last: str) -> np.ndarray:
-        """Return (n_cells, n_bins) estimates of the rows in the cells of some columns and in each bin of one more, which
-        `over` may have left out."""
+        """Return (n_cells, n_bins) estimates of the rows in the cells of some columns and each bin of a further column.
+
+        `over` may have left out the further column.
+        """
         columns = [column.name for column in self.columns({*names, last})]
         values = _combined([table for table in self._all if set(columns) <= set(table.columns)], columns)[0]
         by_bin = values.reshape([len(self.release.by_name[name].labels) for name in columns])
         return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """Yield the number of rows in each bin of a column: the same as `sums` gives for each.
+        """Yield the number of rows in each bin of a column. The results equal those of `sums`.
 
-        Cells of the column that are sums of as many noises in every table have the same weight, but for the bin's own.
+        Cells of the column with the same number of noises in every table have the same weight, except for the bin itself.
         """
         tables = [table for table in self.tables if name in table.columns]
         if not tables:
@@ -196,7 +203,7 @@ class NoisyTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return the measured tables of these columns, in the words of the register."""
+        """Return an error that says which of these columns were measured together."""
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}
@@ -216,8 +223,9 @@ class NoisyTables:
 
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the (n_cells,) mean of the tables in each cell of some columns, (n_cells,) its variance, and (n_tables, n_cells)
-    the part that each table has in it. All are 0 where no row can be."""
+    """Return the (n_cells,) mean of the tables in each cell of some columns, its (n_cells,) variance, and the (n_tables,
+    n_cells) weight of each table. All are 0 in cells that no row can be in.
+    """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])
     with np.errstate(divide="ignore"):
@@ -230,7 +238,7 @@ def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.
 
 
 def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:
-    """Return a table with 0 in the cells that no original row can be in; they have no noise either."""
+    """Return a table with exact zeros in the cells that no original row can be in."""
     columns = tuple(release.by_name[name] for name in table.columns)
     empty = np.zeros(table.values.shape, dtype=bool)
     for rule in release.rules:

@@ -1,4 +1,4 @@
-"""An estimate, and the same in words and as a table for other programs."""
+"""Represent an estimate, and print it as text, CSV or a data frame."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Ends = tuple[float, float, float, float]
-"""The lower and upper end of an interval for the file, and of one for a population."""
+"""The lower and upper end of an interval for the file, and of an interval for a population."""
 INTERVAL = ("low", "high", "population_low", "population_high")
 BINNED_INTERVAL = ("binned_low", "binned_high", "population_binned_low", "population_binned_high")
-"""The fields of a term that hold such ends: of the file's own values, and of the numbers that stand for bins."""
+"""The fields of a term with such ends: for the file's own values, and for representative values of bins."""
 
 CONSTANT = "constant"
-"""The coefficient of a regression that no column has."""
+"""The coefficient of a regression that belongs to no column."""
 
 _MOST_DECIMALS = 8
 _WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
-"""Columns of a terminal, the most of them that names and units take, and what stands between two columns."""
+"""Width of a terminal, largest widths of names and units, and the gap between two columns."""
 
 _BINNED = "of bin numbers"
 _OF_BINS, _OWN_VALUES = (f"estimate {_BINNED}", f"the file, {_BINNED}"), ("the file's own values", "population's own values")
 _HIDDEN = (
-    "Not estimable: the interval would leave half of all that is possible or more, the group may have no row, or an open bin "
-    "leaves a mean that much room."
+    "Not estimable: the interval would cover half of all possible values or more, the group may have no row, or a mean depends "
+    "that much on an open bin."
 )
 
 
@@ -45,26 +45,27 @@ class Term:
 
     Attributes
     ----------
-    name : "share", the column whose mean or median it is, or the one whose slope it is; of a contrast what it is: "risk
-        difference", "risk ratio", "odds ratio", "difference of means" or "difference of medians".
+    name : "share", or the column of a mean, median or slope; for a contrast, "risk difference", "risk ratio", "odds ratio",
+        "difference of means" or "difference of medians".
     group : the bin of the column after "by", or the condition of one of two groups; "" without one.
-    unit : "" for shares, the column's unit for means and medians, that of the target per unit of the column for slopes.
-    estimable : whether there is a number: not where its interval leaves half of all that is possible or more, where the group
-        may have no row, and of a mean where an open bin leaves that much room (docs/estimates.md).
-    estimate : from the noisy tables, with the numbers that stand for bins.
-    standard_error : of the noise and of the drawing of rows (delta method).
-    low, high : the interval for the rows of the file that the rules keep: for shares, means and medians with their own values.
-    population_standard_error : of noise and sampling.
-    population_low, population_high : the same for a population of which these rows are a simple random sample. None, as all of
-        a population, where the release declares that they are no such sample.
-    binned_low, binned_high : where the numbers that stand for bins are not the values of their rows: the interval for the mean
-        of these numbers, over the same rows of the file. None otherwise. Slopes have no other interval than this one then: low,
-        high and those of the population are None.
+    unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
+    estimable : whether there is a number. There is none if its interval covers half of the possible range or more, if the group
+        may have no row, or if a mean depends that much on an open bin (docs/estimates.md).
+    estimate : the estimate from the noisy tables, with representative values of bins.
+    standard_error : standard error from noise and the draw of rows (delta method).
+    low, high : the interval for the rows of the file that the rules keep; means and medians are of their own values.
+    population_standard_error : standard error from noise and sampling.
+    population_low, population_high : the interval for a population of which these rows are a simple random sample. All fields
+        for a population are None if the release declares that the rows are no such sample.
+    binned_low, binned_high : the interval for the mean of representative values over the same rows, if these are not the values
+        of the rows; None otherwise. Slopes then have only this interval, and low, high and the interval for the population are
+        None.
     population_binned_low, population_binned_high : the same for a population.
-    rows, rows_low, rows_high : of shares: how many rows of the file meet both conditions. `rows` is None where the number of
-        rows that the rules keep is stated as a least one. Weighted: how many persons these rows stand for.
-    population_rows_low, population_rows_high : of weighted shares: the same for a population.
-    bins : of medians: the labels of the first bin that may hold it, the one that does by the estimate, and the last one.
+    rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions. `rows` is None if the
+        publisher stated only a lower bound of the number of kept rows. For weighted shares, the number of persons that these
+        rows represent.
+    population_rows_low, population_rows_high : for weighted shares, the same for a population.
+    bins : for medians, the labels of the first possible bin, the estimated bin and the last possible bin.
     """
 
     name: str
@@ -95,12 +96,12 @@ class Term:
         return replace(self, **none)
 
     def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
-        """Return the answer with these ends of its interval; None for an end that is infinite."""
+        """Return the answer with these ends of its interval; an infinite end becomes None."""
         fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Return the answer with its interval as the one for representative values; nothing is stated about the file's own
+        """Return the answer with its interval moved to representative values, so that it states nothing about the file's own
         values.
         """
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
@@ -113,27 +114,30 @@ class Estimate:
 
     Attributes
     ----------
-    question : what was asked.
+    question : the question.
     kind : "share", "mean", "median", "quantile" or "slope".
-    by : the column for whose bins there are numbers; "" without one.
-    terms : the estimated numbers: one share, mean or median, one of each bin of `by` that can have rows, or one slope of each
+    by : the column whose bins define the groups; "" without groups.
+    terms : the estimated numbers: one share, mean or median, one for each bin of `by` that can have rows, or one slope for each
         column.
-    contrasts : of two groups, whose numbers are the terms, against each other; empty without two groups.
-    confidence : of each interval by itself, or of all intervals for the file together, and all for a population.
-    together : whether they hold together.
-    n_intervals : for the file. By themselves, (1 - confidence) times as many miss on average at most.
-    not_a_sample : why there is no interval for a population: the release declares design weights, calibration to totals,
-        several rows of a person, or clusters without a design effect. Empty where there is one.
-    weighting : what a row counts, in words; empty where the release has no design weight.
+    contrasts : the comparison of two groups, whose numbers are the terms; empty without two groups.
+    confidence : confidence of each interval on its own or, with `together`, of all intervals for the file and of all for a
+        population.
+    together : whether the intervals hold together.
+    n_intervals : number of intervals for the file. Without `together`, at most (1 - confidence) times this number miss on
+        average.
+    not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several rows of
+        a person, or clusters without a design effect. Empty if there is one.
+    weighting : a sentence on the weight of a row; empty if the release has no design weight.
     weighted : whether every row counts with its design weight.
-    design : what the interval for a population rests on beside the rows, in words; empty for a simple random sample.
-    n_rows : of the release.
-    about : which rows of the file are meant, in words.
-    binned : what the numbers that stand for bins mean for these, in words; empty where they are the values of the rows.
-    approximate : what is not exact, one sentence each.
-    of : "rows"; or "members", which are counted in place of rows.
-    source : what was published, from which they follow.
-    releases : of several releases their names: terms are then the number of each, and contrasts its changes; empty for one.
+    design : sentences on the basis of the interval for a population; empty for a simple random sample.
+    n_rows : number of rows of the release.
+    about : the rows of the file that the answer is about, in words.
+    binned : a sentence on the use of representative values; empty if they are the values of the rows.
+    approximate : sentences on approximations.
+    of : the counted units: "rows" or "members".
+    source : the published files from which the answer follows.
+    releases : for several releases, their names. Terms are then the numbers of each release, and contrasts the changes. Empty
+        for one release.
     """
 
     question: str
@@ -158,14 +162,14 @@ class Estimate:
 
     @property
     def by_bins(self) -> bool:
-        """Whether a share or mean has an interval of its own for the numbers that stand for bins, or for weight classes."""
+        """Return whether a share or mean has a separate interval for representative values of bins or of weight classes."""
         terms = (*self.terms, *self.contrasts)
         return self.kind in ("share", "mean") and (bool(self.binned) or any(term.binned_low is not None for term in terms))
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Return whether a change or difference may be zero, given noise and sampling: by representative values where it
-        has them.
+        """Return whether a change or difference may be zero, given noise and sampling; by representative values, if it has
+        them.
         """
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
@@ -175,13 +179,13 @@ class Estimate:
 
     @property
     def short(self) -> str:
-        """The question and its numbers, without the notes."""
+        """The question and its numbers, without notes."""
         return "\n".join([_wrapped(self.question, ""), *_numbers(self)])
 
     @property
     def csv(self) -> str:
-        """Return the terms as a table, numbers in full, for R, Stata or a spreadsheet; a number that is not estimable is an
-        empty field.
+        """Return the terms as CSV with all digits, for R, Stata or a spreadsheet. A number that is not estimable is an empty
+        field.
         """
         out, lines = io.StringIO(), self._lines()
         table = csv.DictWriter(out, list(lines[0]), lineterminator="\n")
@@ -190,7 +194,7 @@ class Estimate:
         return out.getvalue()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the terms as a pandas frame, a row each, with the columns of `csv`; a number that is not estimable is missing.
+        """Return the terms as a pandas frame with the columns of `csv`. A number that is not estimable is missing.
 
         Raises
         ------
@@ -210,7 +214,7 @@ class Estimate:
 
 
 def known(value: float) -> float | None:
-    """Return a number; None where it is infinite or none."""
+    """Return a number; None if it is infinite, NaN or missing."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -238,17 +242,17 @@ def explained(answer: Estimate) -> str:
 
 
 def _promise(answer: Estimate) -> str:
-    """Return how often intervals miss, over all noise of the run and the drawing of rows."""
+    """Return a sentence on how often intervals miss, over all noise of the run and the draw of rows."""
     missed = 1 - answer.confidence
-    of_runs = f"in at most {100 * missed:.4g}% of runs, those without a release included."
+    of_runs = f"in at most {100 * missed:.4g}% of runs, including runs without a release."
     if answer.together:
-        return f"One or more of {answer.n_intervals} intervals for the file miss their number {of_runs}"
-    sentence = f"Each interval misses its number {of_runs}"
+        return f"One or more of {answer.n_intervals} intervals for the file miss their true values {of_runs}"
+    sentence = f"Each interval misses its true value {of_runs}"
     if answer.n_intervals == 1:
         return sentence
     return (
         f"{sentence} Of these {answer.n_intervals} intervals for the file, {missed * answer.n_intervals:.2g} miss on average "
-        "at most; --together gives intervals that all hold at once."
+        "at most; use --together for intervals that all hold at once."
     )
 
 
@@ -259,8 +263,8 @@ def _population(answer: Estimate) -> str:
             "no simple random sample of a population."
         )
     if answer.design:
-        return f"Population: the one that the rows are a sample of. {answer.design}"
-    return "Population: what these rows would be a simple random sample of. If they are no such sample, it has no meaning."
+        return f"Population: the one of which the rows are a sample. {answer.design}"
+    return "Population: the one of which the rows are a simple random sample. Otherwise its interval has no meaning."
 
 
 def _numbers(answer: Estimate) -> list[str]:
@@ -271,7 +275,7 @@ def _numbers(answer: Estimate) -> list[str]:
 
 
 def _table(rows: list[list[str]]) -> list[str]:
-    """Lines that fit a terminal: headings are broken, and columns without room stand below, with the names and units again."""
+    """Return the lines of a table that fits a terminal. Headings are broken, and columns without space are printed below."""
     first, *middle, last = zip(*rows, strict=True)
     names, units = _column(first, _NAMES), _column(last, _UNITS)
     columns = [_column(cells, None) for cells in middle]
@@ -289,8 +293,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
-    """Return the cells of a column, each as lines of one length: of its longest value, or of the longest word of
-    its heading."""
+    """Return the cells of a column, each as lines of equal length: that of the longest value or heading word."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, widest or width)
@@ -302,7 +305,7 @@ def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
 
 
 def _lines(columns: list[list[list[str]]]) -> list[str]:
-    """Return the lines of a block: a heading ends where its values begin, a value begins where its name does."""
+    """Return the lines of a block of columns, with headings aligned to the values below."""
     lines = []
     for position, row in enumerate(zip(*columns, strict=True)):
         height = max(map(len, row))
@@ -320,7 +323,7 @@ def _header_of_two(answer: Estimate) -> list[str]:
 
 
 def _line_of_two(answer: Estimate, term: Term) -> list[str]:
-    """Return a contrast; a difference of shares in percentage points, a ratio as a plain number with three digits."""
+    """Return the cells of a contrast: a difference of shares in percentage points, a ratio as a number with three digits."""
     if not term.estimable:
         return [term.name, NOT_ESTIMABLE, *[""] * (len(_header_of_two(answer)) - 2)]
     of_shares = term.name == "risk difference" or (answer.kind == "share" and bool(answer.releases))
@@ -385,7 +388,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Return the cells of a line; without the population's cell where there is no population interval."""
+    """Return the cells of a line, without the cell for a population if it has no interval."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 
@@ -397,14 +400,14 @@ def _between(
     lowest: float | None = None,
     highest: float | None = None,
 ) -> str:
-    """Return an interval; an end at the smallest or largest possible value is omitted."""
+    """Return an interval in words. An end at the smallest or largest possible value is omitted."""
     if low is None or low == lowest:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
     return f"at least {value(low)}" if high is None or high == highest else f"{value(low)} to {value(high)}"
 
 
 def _rows_of(term: Term) -> str:
-    if term.name != "share":  # the level of several years is a share of no year's rows
+    if term.name != "share":  # the level of several years is no share of one year's rows
         return ""
     between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, lowest=0)
     return between if term.rows is None else f"{term.rows:,} ({between})"
@@ -415,8 +418,8 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _decimals(answer: Estimate) -> int:
-    """Return the decimals of the printed numbers: two digits of the smallest standard error; for medians, those of the ends
-    of bins.
+    """Return the number of decimals to print: two digits of the smallest standard error; for medians, the decimals of bin
+    limits.
     """
     if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]

@@ -1,1 +1,1 @@
-"""The files that leave the enclave: the released table and the documents that describe it; `verify` makes them once more."""
+"""Write the files of a release: the released table and its documents. `verify` writes them again and compares."""

@@ -1,8 +1,9 @@
-"""ask.html: a page of the released folder that answers questions from the published noisy tables, in each language of the card.
+"""Write ask.html: a page that answers questions from the published noisy tables, in each language of the card.
 
-The page computes by the rules of `estimate` (templates/answers.js), so it needs no program and no network. Its data follow from
-release.json, measurements.json and the released rows alone: the same release gives the same bytes. The page reads no rules:
-where they leave no row, the noisy counts in its data are 0, and so is the number of noises in them.
+The page computes its answers by the rules of `estimate` (templates/answers.js), so it needs no program and no network. Its data
+depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes. The page does
+not read the plausibility rules: in cells that the rules exclude, the noisy count in its data is 0, and so is the number of
+noises.
 """
 
 from __future__ import annotations
@@ -41,22 +42,24 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.card import CardTexts, direction
 
 MOST_CELLS = 100_000
-"""Of all noisy tables together: of more cells the page does not show what the rows would say, so that it stays small."""
+"""Largest number of cells of all noisy tables for which the page also holds counts of the released rows. It limits the page's
+size.
+"""
 _DIGITS = 12
-"""Significant digits of computed numbers in the data, so that they are the same on every machine."""
+"""Significant digits of computed numbers in the data, few enough to be the same on every machine."""
 
 
 def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:
-    """Return the page in each language of the card, by its name; none where no noisy table is published, or nobody knows how
-    often such tables were measured.
+    """Return the page by file name, in each language of the card. Empty if no noisy table is published, or if the number of
+    measurements before the release has no limit.
 
     Parameters
     ----------
-    measured : the content of measurements.json; None where there is none.
+    measured : the content of measurements.json; None if there is no such file.
 
     Raises
     ------
-    Unexpected : for measurements that are not as they are written.
+    Unexpected : when the measurements have another format than synthrelease writes.
     """
     names = {language: ask_name(document, language) for language in document.card.languages}
     if measured is None or not has_ask_page(document):
@@ -66,7 +69,7 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
 
 def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
-    """Return the data of the page as JSON: noisy tables on released bins, the columns, and the number of rows in the file.
+    """Return the data of the page for JSON: the noisy tables on released bins, the columns, and the number of rows in the file.
 
     Parameters
     ----------
@@ -118,8 +121,11 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 
 
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
-    """Yield the questions that were measured on purpose, with their answers: intervals that hold each by itself, and all of an
-    answer together. Numbers have six digits, as in release.json: the same on every machine."""
+    """Yield the questions that were measured on purpose, with their answers.
+
+    An answer has intervals that hold one by one, and intervals that hold together. Numbers have six digits, as in release.json,
+    so that they are the same on every machine.
+    """
     place = {column.name: index for index, column in enumerate(release.schema)}
     for question, limits in () if release.models is None else measured_questions(release.models).items():
         asked = split_question(question)
@@ -193,7 +199,7 @@ def _rounded(value: float) -> float | int:
 
 
 def _finite(values: Iterable[float]) -> list[float | int | None]:
-    """Return numbers for JSON; None for an infinite one, and for none."""
+    """Return numbers for JSON; None in place of a number that is infinite or no number."""
     return [number(value) if isfinite(value) else None for value in map(float, values)]
 
 
@@ -206,7 +212,7 @@ def _words(language: str) -> Mapping[str, str]:
 
 
 def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
-    """Return the page in a language. Its head allows only the two scripts and the style it contains."""
+    """Return the page in a language. Its Content Security Policy allows only its own script and style."""
     texts = document.card.texts(language) or CardTexts()
     titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
     script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")
@@ -233,7 +239,7 @@ def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], nam
 
 
 def json_in_page(contents: Mapping[str, Any]) -> str:
-    """Return JSON that contains no character sequence that ends its HTML element."""
+    """Return JSON without any character sequence that could end its HTML element."""
     return json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -242,5 +248,5 @@ def _source(name: str) -> str:
 
 
 def policy_digest(source: str) -> str:
-    """Return the digest by which a Content Security Policy knows a script or a style."""
+    """Return the digest that identifies a script or a style in a Content Security Policy."""
     return f"sha256-{b64encode(hashlib.sha256(source.encode('utf-8')).digest()).decode('ascii')}"

@@ -1,4 +1,4 @@
-"""Descriptions of a release for catalogues of data: DCAT-AP 3, Croissant 1.0 and DDI-Codebook 2.5."""
+"""Write entries for data catalogues: DCAT-AP 3, Croissant 1.0 and DDI-Codebook 2.5."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from synthrelease.resources import library
 
 
 def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> dict[str, bytes]:
-    """Return the descriptions that [bundle] catalogues asks for, by the names of the files.
+    """Return the catalogue entries that [bundle] asks for, by file name.
 
     Raises
     ------
-    InputError : when a library is missing.
+    InputError : when rdflib is missing, which dcat.ttl needs.
     """
     chosen, files = document.bundle.catalogues, dict[str, bytes]()
     if "dcat" in chosen:
@@ -42,7 +42,7 @@ def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def turtle_bytes(jsonld: bytes) -> bytes:
-    """Return dcat.ttl: the same statements in Turtle, below a comment; needs rdflib (the extra `catalogue`).
+    """Return dcat.ttl: the statements of dcat.jsonld in Turtle, below a comment. This needs rdflib (the extra `catalogue`).
 
     Raises
     ------
@@ -57,7 +57,7 @@ def turtle_bytes(jsonld: bytes) -> bytes:
 
 
 def croissant_bytes(dataset: Dataset) -> bytes:
-    """Return croissant.json: the release for tools of machine learning, in the format Croissant 1.0."""
+    """Return croissant.json: the release in the format Croissant 1.0, for tools of machine learning."""
     return json_bytes(with_something(filled("croissant.json", dataset=dataset, cited=_citation(dataset))))
 
 
@@ -78,7 +78,7 @@ def _bibtex(text: str) -> str:
 
 
 def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> bytes:
-    """Return ddi.xml: a DDI-Codebook 2.5, with the frequencies of all categories in the released table."""
+    """Return ddi.xml: the release in DDI-Codebook 2.5, with the frequency of every category in the released table."""
     tables, files, number = list[dict[str, Any]](), list[dict[str, Any]](), count(1)
     for described, rows in zip(dataset.tables, filter(None, (table.of_roots(), table.of_members())), strict=True):
         numbered = [(f"F{next(number)}", file) for file in described.files]

@@ -1,4 +1,4 @@
-"""One description of a released dataset, from which catalogue entries are written: its publisher, its files and its columns."""
+"""Describe a released dataset once, with publisher, files and columns. All catalogue entries follow from this description."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYWORDS = ("synthetic data", "differential privacy")
 
 
 def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a catalogue that say something: no empty text, no empty list, nothing that is not stated."""
+    """Return the entries of a catalogue without those that are None or empty."""
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
@@ -36,8 +36,8 @@ class Licence:
 
     Attributes
     ----------
-    name : its SPDX identifier; empty for a licence that the publisher describes.
-    title, address : empty where nothing is stated.
+    name : SPDX identifier; empty for a licence that the publisher describes.
+    title, address : empty if nothing is stated.
     """
 
     name: str
@@ -55,11 +55,11 @@ class Licence:
 
 @dataclass(frozen=True, kw_only=True)
 class DataFile:
-    """A file with rows or numbers, whose checksum stands in release.json.
+    """A file with rows or numbers, whose checksum is in release.json.
 
     Attributes
     ----------
-    format : as datapackage.json calls it.
+    format : the format's name in datapackage.json.
     size : in bytes.
     """
 
@@ -78,9 +78,10 @@ class Field:
 
     Attributes
     ----------
-    kind : "bins" for a column of the schema. The key of a root, the weight of a row and the mark of synthetic rows have none.
-    label : in a few words.
-    column : of the schema; None for another.
+    kind : "bins" for a column of the schema; "key", "weight" and "mark" for the key of a root, the weight of a row and the
+        column `synthetic`, which have no bins.
+    label : a short description.
+    column : the column of the schema; None for the other kinds.
     """
 
     name: str
@@ -91,12 +92,12 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table of the release, of rows or of members.
+    """A table of the release: its rows, or the members of linked tables.
 
     Attributes
     ----------
-    files : that hold it.
-    fields : its columns in their order.
+    files : the files that contain the table.
+    fields : its columns in order.
     """
 
     file: TableFile
@@ -106,17 +107,17 @@ class DataTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """A release as catalogues describe it.
+    """The description of a release for data catalogues.
 
     Attributes
     ----------
-    title : the publisher's, which says that the data are synthetic.
-    slug : a name out of small letters, digits and hyphens.
-    identifier : the digest of release.json as a name (RFC 6920), the same wherever the release can be had.
-    address : where the release can be had, or its name where nobody says so.
-    summary : the publisher's, or the description of the configuration; may be empty, as `description` is not.
-    provenance : where the original records come from, and what was made of them.
-    card : the further words of the publisher.
+    title : the publisher's title, which says that the data are synthetic.
+    slug : a name of lower-case letters, digits and hyphens.
+    identifier : the digest of release.json as a name (RFC 6920), the same at every address of the release.
+    address : the publisher's address of the release; the identifier if the publisher states none.
+    summary : the publisher's summary, or the description in the configuration; may be empty.
+    provenance : the origin of the original records, and how the synthetic rows were made.
+    card : all texts of the publisher.
     """
 
     title: str
@@ -134,11 +135,11 @@ class Dataset:
 
     @classmethod
     def of(cls, document: ReleaseDocument, sizes: Mapping[str, int] | None = None) -> Dataset:
-        """Return the description that follows from release.json.
+        """Return the description of the release of a document.
 
         Parameters
         ----------
-        sizes : lengths of the data files in bytes, for those who name them.
+        sizes : lengths of the data files in bytes, if the entry states them.
         """
         card, checksums = document.card, sorted(document.files.items())
         files = tuple(_data_file(name, digest, (sizes or {}).get(name, 0)) for name, digest in checksums)
@@ -172,23 +173,23 @@ class Dataset:
         return self.card.published.isoformat()
 
     def reached(self, by_email: str, otherwise: str) -> dict[str, str]:
-        """Return the contact under the word for an e-mail address or that for another one; nothing where none is stated."""
+        """Return the contact under the key for an e-mail address or the key for another contact; empty if none is stated."""
         contact = self.card.contact
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}
 
     def part(self, name: str) -> str:
-        """Return the address of something that the description speaks of."""
+        """Return the address of a part of the dataset, with its name as the fragment."""
         return f"{self.address.partition('#')[0]}#{name}"
 
 
 def slug(document: ReleaseDocument) -> str:
-    """Return the title and version out of small letters, digits and hyphens."""
+    """Return the title and version as a name of lower-case letters, digits and hyphens."""
     name = plain_name(document.card.title or document.title)
     return f"{name or 'release'}-{plain_name(document.card.version) or '1'}"
 
 
 def plain_name(text: str) -> str:
-    """Return a text out of small letters, digits and hyphens."""
+    """Return a text as a name of lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
@@ -217,7 +218,7 @@ def _fields(document: ReleaseDocument, file: TableFile) -> Iterator[Field]:
 # The files of a bundle and what each is for.
 
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
-"""By the ending of a file; the formats of [bundle] have further ones."""
+"""Media types by the endings of files. The formats of [bundle] have further media types."""
 
 
 def _data_file(name: str, sha256: str, size: int) -> DataFile:
@@ -234,11 +235,11 @@ def _data_file(name: str, sha256: str, size: int) -> DataFile:
 
 
 WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-"""What each file is for, and the labels of the table of estimates."""
+"""The purpose of each file, and the labels of the columns of estimates.csv."""
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return every file that a bundle can have, with its purpose."""
+    """Return every file that a bundle of this release may contain, with its purpose."""
     fixed, signed = ("release.json", canonical.NAME), (CHECKSUMS, SIGNATURE, PUBLIC_KEY)
     return [(name, describe_file(name)) for name in (*sorted(document.files), *fixed, *documents(document), *signed)]
 

@@ -1,4 +1,4 @@
-"""From a release to release.json: the guarantee, the charges, the released figures, the schema and the steward's texts."""
+"""Make release.json and measurements.json: guarantee, charges, released figures, schema and the publisher's texts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from synthrelease.spec.tried import WITHHELD, kept_in_trial
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release
 
-# From a release's noisy marginals to measurements.json (`published.measurements`).
+# measurements.json (`published.measurements`), from the noisy marginals of a release.
 
 
 def measurements_bytes(measured: NoisyMarginals, transformation: Transformation, released: Transformation) -> bytes:
@@ -53,7 +53,7 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
 
     Parameters
     ----------
-    transformation, released : the bins on which they were measured, and those of the released table.
+    transformation, released : the bins on which the marginals were measured, and the bins of the released table.
     """
     bins = transformation, released
     tables = [
@@ -94,7 +94,7 @@ def _variance(noisy: NoisySum) -> float:
 def _bins_of(
     columns: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
 ) -> dict[str, Any]:
-    """Return the columns of a table or of a sum, with their bins."""
+    """Return the columns of a table or sum, the labels of their measured bins, and the released bin of each measured bin."""
     binnings = [(transformation.binnings[column], released.binnings[column]) for column in columns]
     return {
         "columns": [measured.layout.columns[column] for column in columns],
@@ -106,18 +106,19 @@ def _bins_of(
 # The parts of release.json that follow from the specification, the drawn configuration and the numbers of rows.
 
 _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
-"""Fields of a criterion that stand elsewhere in release.json."""
+"""Settings of a criterion that have fields of their own in release.json, or are not published."""
 
 
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Parts of a `ReleaseDocument`, by the names of its fields.
+    """Return the parts of release.json that follow from the specification, the drawn configuration and the numbers of rows, by
+    field.
 
     Parameters
     ----------
-    n_file : rows of the private file; None where the number of kept rows is published instead.
-    n : rows that the release worked with.
+    n_file : number of rows in the private file; None if the number of kept rows is published instead.
+    n : number of rows that the release used.
     """
     persons = None if n_file is None else spec.persons(n_file)
     first_by = None if persons is None else spec.unit.first_by or RANDOM
@@ -142,7 +143,7 @@ def planned_parts(
 
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:
-    """Return the columns of a released table with its bins."""
+    """Return the columns of a released table with their bins."""
     return [
         ColumnPart.of(column, binning)
         for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -155,7 +156,7 @@ def parameters(criterion: Criterion) -> dict[str, Any]:
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:
-    """Return how rounds are repeated, what decides a round, and how many configurations it draws from."""
+    """Return the rule of the selection: how many rounds, which test decides a round, and how many configurations there are."""
     test, rule = spec.joint_test, spec.selection_rule
     return SelectionPart(
         configurations=len(spec.space),
@@ -176,8 +177,12 @@ _PACKAGES = ("numpy", "scipy", "networkx", "joblib", "pydantic", "pyarrow")
 def release_document(
     release: Release, files: dict[str, str], made_of_rows: Mapping[str, Part] = MappingProxyType({})
 ) -> ReleaseDocument:
-    """Return everything in release.json. `files` are the data files of the bundle with their sha256, `made_of_rows` the
-    parts that options made of the released rows.
+    """Return the complete release.json of a release.
+
+    Parameters
+    ----------
+    files : the data files of the bundle, each with its SHA-256 checksum.
+    made_of_rows : the parts that options computed from the released rows.
     """
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
@@ -204,7 +209,7 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """Return the document with the building blocks of its guarantee, which follow from all that is stated of the file."""
+    """Return the document with its privacy definition, which follows from the guarantee, the domain and the options."""
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )
@@ -217,11 +222,11 @@ def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPar
 
 
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """Return the interval that a released figure gives for the exact figure. It depends on the other fields of the criterion,
-    on n (the number of released rows), and on `bounds` where measurements answer.
+    """Return the interval for the exact figure; None if the noise gives no interval.
 
-    A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
-    None where there is no such estimate.
+    It depends on the other fields of the criterion, on the number n of released rows, and on `bounds` if measurements answer
+    the criterion. A figure without noise is exact. If the noise is not added to the figure, the interval is an estimate from
+    redrawn noise.
     """
     epsilon, level = part.epsilon_exact, number(float(LEVEL))
     if part.answered and bounds is not None:
@@ -241,7 +246,7 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Return the interval from the distribution of the figure's own noise, or of the noise it shares with others."""
+    """Return the interval from the distribution of the figure's own noise, or of the noise that it shares with others."""
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
         return one_noise_interval(value, part.noise, sensitivity=sensitivity, rows=n, best=best, worst=worst)
@@ -262,7 +267,7 @@ def own_version() -> str:
 
 
 def versions(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the versions of Python, of the packages that a release depends on, and of its generators' libraries."""
+    """Return the versions of Python, synthrelease, and the libraries that the release used, with the commit if it is known."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
     installed = {"python": platform.python_version(), "synthrelease": own_version()}
     installed |= {"commit": commit()} if commit() else {}
@@ -271,22 +276,23 @@ def versions(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def writers(bundle: BundleTable) -> dict[str, str]:
-    """Return the versions of the packages that write the table and the lists of [bundle], and the kind of processor: the
-    compressed bytes of Parquet depend on it.
+    """Return the versions of the libraries that write the table and catalogues, and the kind of processor.
+
+    The compressed bytes of Parquet depend on both.
     """
     installed = {package: package_version(package) for package in ("pyarrow", *packages(bundle))}
     return installed | {"processor": processor()}
 
 
 def processor() -> str:
-    """Return the kind of processor, in one name for each kind."""
+    """Return the kind of processor, with one name for each kind."""
     machine = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 
 
 @cache
 def package_version(package: str) -> str:
-    """Return the installed version of a package; it does not change while the process runs."""
+    """Return the installed version of a package. The result is cached, because it does not change while the process runs."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Estimates with intervals from the published noisy tables: in release.json, in estimates.csv, and in further formats."""
+"""Compute estimates with intervals from the published noisy tables, for release.json, estimates.csv and further formats."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ ESTIMATED_LEVEL = 0.95
 def estimates_part(
     document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
 ) -> EstimatesPart | None:
-    """Return the part of release.json on estimates; None where nothing is estimable, because the
-    search might have measured without end.
+    """Return the part of release.json on estimates; None if nothing is estimable because the search had no limit on its
+    measurements.
 
     Parameters
     ----------
     measured : the content of measurements.json.
-    not_a_sample : why there is no interval for a population; None for the part as release 1.0.0 wrote it.
+    not_a_sample : the reasons why there is no interval for a population; None for the part as version 1.0.0 wrote it.
 
     Raises
     ------
-    Unexpected : for measurements that are not as they are written.
+    Unexpected : when the measurements have another format than synthrelease writes.
     """
     release = replace(with_tables(document, measured), not_a_sample=tuple(not_a_sample or ()))
     if release.measurements is None or measured_times(release, None) is None:
@@ -71,7 +71,10 @@ def estimates_part(
 
 
 def strengths_of(release: PublishedRelease) -> StrengthsPart:
-    """Return how strongly columns are associated by the noisy tables, and their shares: of each the table with least noise."""
+    """Return the strength of association of column pairs, and the shares of bins, from the noisy tables.
+
+    Each value comes from the table with the least noise that contains the columns.
+    """
     shares = dict[str, tuple[float, list[Number]]]()
     pairs = dict[str, tuple[float, Number]]()
     for table in () if release.measurements is None else release.measurements.tables:
@@ -97,22 +100,29 @@ def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
 
 
 def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
-    """Return the release that a document describes, with its noisy tables. Raises Unexpected as `estimates_part`."""
+    """Return the release that a document describes, with its noisy tables.
+
+    Raises
+    ------
+    Unexpected : when the measurements have another format than synthrelease writes.
+    """
     columns = tuple(part.published() for part in document.columns)
     return release_of(document, measurements=measurements_of(measured, document, columns))
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
-    """Return why the rows are no simple random sample of a population, from release.json and specification.json."""
+    """Return the reasons why the rows of the file are no simple random sample of a population.
+
+    They come from release.json and specification.json.
+    """
     columns = json.loads(specification).get("columns", {})
     return document.declared(design_weights=any(table.get("role") == WEIGHT for table in columns.values()))
 
 
 def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Return the document with its estimates.
+    """Return the document with its estimates, or without them if they cannot be computed.
 
-    They are made after a release that was paid for, from public values alone: whatever goes wrong, it must not stop the
-    release, which is then written without them.
+    The estimates follow from public values, after the budget is spent. So no error in computing them may stop the release.
     """
     try:
         part = None if measured is None else estimates_part(document, measured, declared(document, specification))
@@ -129,7 +139,7 @@ def _estimated(release: PublishedRelease, intended: QuestionTable, as_first: boo
     except InputError:
         return None
     if len(answer.contrasts or answer.terms) > 1 and not answer.contrasts:
-        return None  # one number for each bin or column: `estimate` tells them
+        return None  # the answer has several numbers; `estimate` prints them
     term = (answer.contrasts or answer.terms)[0]
     ratios = [
         RatioPart(name=ratio.name, estimate=six_digits(ratio.estimate), low=six_digits(ratio.low), high=six_digits(ratio.high))
@@ -153,12 +163,13 @@ CSV = f"{STEM}.csv"
 
 
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
-    """Return the lines of estimates, computed from measurements.json alone; empty where nothing is estimable. For a release of
-    version 1.0.0, return the lines as that version wrote them.
+    """Return the lines of estimates.csv, computed from measurements.json alone; empty if nothing is estimable.
+
+    For a release of version 1.0.0, the lines are as that version wrote them.
 
     Raises
     ------
-    Unexpected : for measurements that are not as they are written.
+    Unexpected : when the measurements have another format than synthrelease writes.
     """
     release, part = with_tables(document, measured), document.estimates
     level, as_first = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
@@ -169,8 +180,9 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
-    """Return the files with estimates, by name; empty where nothing is estimable. As in `with_estimates`, no error may stop a
-    release whose budget is spent.
+    """Return the files with estimates by name; empty if nothing is estimable.
+
+    As in `with_estimates`, no error may stop a release whose budget is spent.
     """
     try:
         lines = [] if measured is None or document.estimates is None else list_of(document, measured)
@@ -181,7 +193,9 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Return the document with the checksums of these files and the possible errors of the counts in estimates.csv."""
+    """Return the document with the checksums of the files with estimates and the possible errors of the counts in
+    estimates.csv.
+    """
     part = document.estimates
     if part is None or CSV not in files:
         return document
@@ -190,7 +204,9 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Return half of the widest interval of a count, by column or pair; all rows where one is not estimable."""
+    """Return half of the widest interval of a count, in rows, by column or pair of columns; all rows if a count is not
+    estimable.
+    """
     errors: dict[str, int] = {}
     for line in lines:
         if line.statistic == "count" and not line.question:
@@ -209,7 +225,7 @@ def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> Release
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """Return the lines in further formats that [bundle] asks for."""
+    """Return the table of estimates in the further formats that [bundle] asks for, by file name."""
     return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 
@@ -218,11 +234,11 @@ def read_lines(content: bytes) -> list[EstimateLine]:
 
     Raises
     ------
-    Unexpected, ValueError : for another table.
+    Unexpected, ValueError : when the content is no table of estimates.
     """
     table = csv.DictReader(io.StringIO(content.decode("utf-8")))
     if tuple(table.fieldnames or ()) != COLUMNS:
-        raise Unexpected(f"{CSV}: expected the columns {', '.join(COLUMNS)}, found others")
+        raise Unexpected(f"{CSV}: expected the columns {', '.join(COLUMNS)}, found other columns")
     return [EstimateLine(**{name: _value(name, text) for name, text in row.items()}) for row in table]
 
 

@@ -1,9 +1,9 @@
-"""The released table for statistical packages: data.dta and data.sav, written by pyreadstat (the extra `formats`).
+"""Write the released table for statistical packages: data.dta (Stata) and data.sav (SPSS), with pyreadstat (the extra
+`formats`).
 
-A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata and -1, declared missing, in SPSS.
-Both formats hold the time at which they were written. When a run ended tells how long it took, so it is replaced.
-
-pyreadstat takes a whole table in memory.
+The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata and -1,
+declared missing, in SPSS. Both formats store the time of writing. This time is replaced with a constant, because it would
+reveal how long the run took. pyreadstat needs the whole table in memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 _STATA_WORDS = "_all _b _coef _cons _n _N _pi _pred _rc _skip byte double float if in int long strL using with"
 STATA_WORDS = frozenset([*_STATA_WORDS.split(), *(f"str{number}" for number in range(1, 2046))])
-"""They mean something else in Stata than the name of a variable."""
+"""Words that Stata does not accept as names of variables."""
 _SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"])
 
 
@@ -41,12 +41,13 @@ class Package:
 
     Attributes
     ----------
-    ending : of its files.
+    ending : ending of the package's files.
     missing : the code of a missing value.
-    length, longest : measures a name, and the most that it may come to: characters for Stata, bytes of UTF-8 for SPSS.
-    variable_label, file_label : the most that these labels may come to, measured so.
-    same : two names are one where this gives the same for both.
-    reserved : whether a name means something else.
+    length, longest : function that measures a name, and the largest measure allowed: characters for Stata, bytes of UTF-8 for
+        SPSS.
+    variable_label, file_label : largest measure of these labels, by the same function.
+    same : function that maps two names to the same text if the package treats them as one name.
+    reserved : function that returns whether the package reserves a name.
     """
 
     name: str
@@ -85,18 +86,19 @@ SPSS = Package(
 PACKAGES = {"stata": STATA, "spss": SPSS}
 """Limits of statistical packages, by their names in [bundle] formats."""
 
-# Names that a package can hold: a public function of the column names, the same for every release of a configuration.
+# Names that a package accepts. They depend on the column names alone, so every release of a configuration has the same names.
 
 
 def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
-    """Return for every column its name in the package, all different; names that can be held stay as they are.
+    """Return a valid, unique name in the package for every column; names that are valid already stay.
 
-    Others get "_" for every sign that is no letter, digit or underscore, "v_" before what cannot begin a name or means
-    something else, and are cut; the first number from 2 on that makes a name new stands at its end.
+    In other names, every character except letters, digits and underscores becomes "_". A name that starts with another
+    character, or is reserved, gets the prefix "v_". Long names are cut. If a name is taken, the smallest number from 2 on that
+    makes it unique is appended.
 
     Parameters
     ----------
-    taken : names of further columns of the file, which no other may have.
+    taken : names of further columns of the file, which no other column may have.
     """
     used = {package.same(name) for name in taken}
     chosen: dict[str, str] = {}
@@ -132,12 +134,12 @@ def _cut(name: str, package: Package, reserve: int = 0) -> str:
 
 
 def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
-    """Return which names the chosen packages must change, a line for each package."""
+    """Return messages on the column names that the chosen packages must change, one for each package."""
     lines = []
     for package in (package for name, package in PACKAGES.items() if name in chosen):
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
         if changed:
-            lines.append(f"{package.name} cannot hold some names. There {', '.join(changed)}, with the own name in the label.")
+            lines.append(f"{package.name} cannot hold some names: {', '.join(changed)}. Labels have the original names.")
     return lines
 
 
@@ -146,13 +148,13 @@ def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Variable:
-    """A column in a package.
+    """A released column as a variable of a statistical package.
 
     Attributes
     ----------
-    column : the released column; its bins are the values 1, 2, ... in their order, without the bin of missing values.
-    name, label : in the package.
-    missing : which bin is that of missing values, counted from 0; None where there is none.
+    column : the released column. Its bins, except the bin of missing values, have the values 1, 2, ... in order.
+    name, label : the name and the label of the variable in the package.
+    missing : index of the bin of missing values, from 0; None if the column has no such bin.
     """
 
     column: ColumnPart
@@ -162,7 +164,7 @@ class Variable:
 
 
 def variables(document: ReleaseDocument, package: Package, file: TableFile) -> tuple[Variable, ...]:
-    """Return the columns of a table in their order; one with another name in the package has its own first in its label."""
+    """Return the columns of a table as variables, in order. The label of a renamed column begins with its original name."""
     taken = [WEIGHT, SYNTHETIC, *([key_name(file.key, package)] if file.key else [])]
     names = renamed([column.name for column in file.columns], package, taken)
     listed = []
@@ -177,18 +179,18 @@ def variables(document: ReleaseDocument, package: Package, file: TableFile) -> t
 
 
 def key_name(key: str, package: Package) -> str:
-    """Return the name that the key of a table has in a package."""
+    """Return the name that the key column of a linked table has in a package."""
     return renamed([key], package)[key]
 
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:
-    """Return the labels of the columns without bins: the weight, and the column that marks the table as synthetic."""
+    """Return the labels of the columns without bins: the weight, and the indicator that a row is synthetic."""
     labels = {WEIGHT: "Weight: number of records that a row represents"} if document.weighted else {}
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 
 
 def cut_label(text: str, package: Package, limit: int) -> str:
-    """Return a label, cut to the length a package can hold and ended with "..." where it was longer."""
+    """Return a label, shortened to a limit of the package. A shortened label ends with "..."."""
     text = " ".join(text.split())
     if package.length(text) <= limit:
         return text
@@ -206,11 +208,11 @@ _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the table in the formats that [bundle] asks for, by the names of the files, each as pieces.
+    """Return the table in the formats that [bundle] asks for: for each file name, an iterable of bytes.
 
     Raises
     ------
-    InputError : when the library is missing.
+    InputError : when a library is missing that a format needs.
     """
     files: dict[str, Iterable[bytes]] = {}
     for package in (package for name, package in PACKAGES.items() if name in document.bundle.formats):
@@ -221,18 +223,18 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
 
 
 def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the table of estimates in the same formats: texts and numbers as they are, missing ones as a package has them.
+    """Return the table of estimates in the formats that [bundle] asks for, by file name.
 
     Parameters
     ----------
-    labels : of its columns.
+    labels : the labels of its columns.
     """
     packages = [package for name, package in PACKAGES.items() if name in bundle.formats]
     return {f"{STEM}.{package.ending}": _estimates_bytes(package, frame, labels) for package in packages}
 
 
 def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], package: Package) -> Any:
-    """Return rows as numbers of bins from 1 on, missing values as the code of the package."""
+    """Return rows as a pandas frame of bin numbers from 1 on; missing values have the code of the package."""
     import pandas as pd
 
     values: dict[str, Any] = {}
@@ -250,7 +252,7 @@ def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], pack
 
 
 def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
-    """Return the file of a table, with all labels."""
+    """Return the file of a table with all its labels as bytes."""
     columns = variables(document, package, file)
     frame = _frame(RowsBatch.joined(rows.batches, rows.shape), rows.shape, columns, package)
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
@@ -294,24 +296,29 @@ def _estimates_bytes(package: Package, frame: Any, labels: Mapping[str, str]) ->
 def _timeless_dta(content: bytes) -> bytes:
     content, times = _DTA_TIME.subn(_NO_DTA_TIME, content, count=1)
     if not times:
-        raise ValueError("a file of Stata without its time")
+        raise ValueError("a Stata file without a time of writing")
     return content
 
 
 def _timeless_sav(content: bytes) -> bytes:
     if not re.fullmatch(rb"\d\d \w{3} \d\d\d\d:\d\d:\d\d", content[_SAV_TIME]):
-        raise ValueError("a file of SPSS without its time")
+        raise ValueError("an SPSS file without a time of writing")
     return content[: _SAV_TIME.start] + _NO_SAV_TIME + content[_SAV_TIME.stop :]
 
 
 def _library(package: Package) -> Any:
-    """Return pyreadstat. Raises InputError where pyreadstat or pandas (it writes pandas frames) is missing."""
+    """Return the module pyreadstat.
+
+    Raises
+    ------
+    InputError : when pyreadstat is missing, or pandas, whose frames pyreadstat writes.
+    """
     library("pandas", "pandas", f".{package.ending} files, as [bundle] formats asks", "formats")
     return library("pyreadstat", "pyreadstat", f".{package.ending} files, as [bundle] formats asks", "formats")
 
 
 def _written(package: Package, frame: Any, **settings: Any) -> bytes:
-    """Return the bytes that pyreadstat writes. It writes to a temporary folder that only its owner can read."""
+    """Return the bytes that pyreadstat writes for a frame, through a temporary folder that only its owner can read."""
     pyreadstat = _library(package)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
     with tempfile.TemporaryDirectory() as folder:
@@ -320,25 +327,25 @@ def _written(package: Package, frame: Any, **settings: Any) -> bytes:
         return path.read_bytes()
 
 
-# A note in a file of Stata, which `notes` shows there: pyreadstat writes none.
+# Notes of a Stata file, which Stata's command `notes` shows. pyreadstat cannot write notes.
 #
 # Notes are characteristics of the dataset: `note0` of `_dta` is their number, `note1` the first (Stata, help dta, section
-# 5.10). They stand in the section <characteristics>; the places of the sections behind it, in <map>, move by as many bytes.
+# 5.10). They are in the section <characteristics>. The offsets of the later sections, in <map>, grow by the length of the note.
 
 _EMPTY = b"<characteristics></characteristics>"
 _MAP = b"<map>"
 _NAME = 129
-"""Bytes of a name in Stata 14 and later, filled up with zeros."""
+"""Bytes of a name in Stata 14 and later, padded with zeros."""
 _SECTIONS, _BEHIND = 14, 9
-"""Places in <map>, and how many of them are not behind the characteristics."""
+"""Number of offsets in <map>, and index of the first one that is behind the characteristics."""
 
 
 def with_note(content: bytes, note: str) -> bytes:
-    """Return the file with one note of the dataset.
+    """Return a Stata file with one note of the dataset added.
 
     Raises
     ------
-    ValueError : for a file that has characteristics, or that is none of Stata 14 and later.
+    ValueError : for a file that has characteristics already, or that is no file of Stata 14 or later.
     """
     start = content.find(_MAP) + len(_MAP)
     offsets = list(struct.unpack_from(f"<{_SECTIONS}Q", content, start)) if start >= len(_MAP) else []

@@ -1,10 +1,10 @@
-"""imputed.csv: complete copies of the released rows, one below the other, as R's mice calls a long format.
+"""Write imputed.csv: complete copies of the released rows, one below the other, in the long format of R's mice.
 
     .imp,.id,.imputed,COLUMNS...[,synthetic]
 
-`.imp` is the number of the copy, from 1; `.id` the row of data.csv, from 1, whose observed values these are; `.imputed` names
-the columns whose values were filled in, with a space between two, and is empty where none was. `synthetic` is 1 in every row,
-and there where data.csv has it.
+`.imp` is the number of the copy, from 1. `.id` is the row of data.csv, from 1, that the copy completes. `.imputed` names the
+columns whose values were filled in, separated by spaces; it is empty if none was. `synthetic` is 1 in every row, if data.csv
+has this column.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return the part of release.json on the copies, and their file; where they cannot be made, the reason.
+    """Return the part of release.json on the complete copies, and their file; if they cannot be made, the reason and no file.
 
     Notes
     -----
-    The donors are drawn with the operating system's randomness, and the result is published whole: a function of the
-    released table and of that randomness alone.
+    Donors are drawn with randomness of the operating system, and the result is published whole. It is a function of the
+    released table and of that randomness alone, so it costs no privacy.
     """
     counts = rows.table.counts
     open_ = gaps_of_cells(counts, missing_bins(rows.columns), rows.rules)
     lacking = int(counts.counts[open_.any(axis=1)].sum())
     part = placeholder(value, rows).model_copy(update={"rows": lacking, "smallest": rows.smallest})
     try:
-        from synthrelease.privacy.noise import SYSTEM  # which who verifies has no use of
+        from synthrelease.privacy.noise import SYSTEM  # imported here, because `verify` does not need it
 
         copies = completed(counts, gaps_of(part, rows.columns), rows.rules, SYSTEM.generator())
         return part, {part.file(rows.bundle): imputed_bytes(rows.table, copies, open_)}
@@ -49,7 +49,7 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the part for a preview, with copies of no row."""
+    """Return the part on the copies for a preview, which counts no rows with gaps."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
@@ -57,7 +57,7 @@ def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
 def files_anew(
     part: ImputationPart, files: Mapping[str, bytes], old_bundle: BundleTable, new_bundle: BundleTable
 ) -> dict[str, bytes]:
-    """Return the file of the copies under another name, or with or without the column that marks it as synthetic."""
+    """Return the file of the copies for a rewritten bundle: under its new name, with or without the column `synthetic`."""
     if part.file(old_bundle) not in files:
         return {}
     content = files[part.file(old_bundle)]
@@ -65,12 +65,12 @@ def files_anew(
 
 
 def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
-    """Explain how to use the copies and what they assume, or why there are none."""
+    """Return the paragraphs of the card on the complete copies: how to use them and what they assume, or why there are none."""
     return paragraphs_of("copies", part, part.file(bundle), f"{bundle.stem}.csv")
 
 
 def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:
-    """Return the file: UTF-8, a header, "\\n" line ends."""
+    """Return imputed.csv as UTF-8, with a header and "\\n" line ends."""
     flags = flags_of_rows(table, open_)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -88,11 +88,12 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
 
 
 def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
-    """Return the file with or without the column that marks it as synthetic.
+    """Return the file of the copies with or without the column `synthetic`.
 
     Parameters
     ----------
-    marked, mark : whether it has the column, and is to have it.
+    marked : whether the content has the column.
+    mark : whether the result shall have it.
     """
     if marked == mark:
         return content

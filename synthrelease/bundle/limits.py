@@ -1,8 +1,8 @@
-"""Limits for the file that follow from released criterion values and the random drawing of rows (post-processing, free).
+"""Compute intervals for exact criterion values and limits for the file, from released figures (post-processing, no cost).
 
-A figure compares the released rows with the n rows that the release worked with. These were drawn at random from the K rows
-of the file that the rules keep, and readers ask about all K: a limit for those is the figure's own plus the drawing's (theory
-13.17, drawn shares).
+A figure compares the released rows with the n rows that the release used. These rows were drawn at random from the K rows of
+the file that the rules keep. A limit for all K rows adds the error of this draw to the limit of the figure (theory 13.17, drawn
+shares).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import groups_of
 
-# From a released figure back to the exact one: an interval for the true error (post-processing, free).
+# Intervals for exact figures, from released figures (post-processing, no cost).
 
 LEVEL = Fraction(95, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInterval:
-    """`low` <= exact figure <= `high`, at a stated level. `high` is None when nothing bounds it."""
+    """An interval `low` <= exact figure <= `high` at a stated level. `high` is None if the exact figure has no upper limit."""
 
     low: float
     high: float | None
@@ -49,16 +49,16 @@ def laplace_interval(
     passed_below: float | None,
     level: Fraction = LEVEL,
 ) -> FigureInterval:
-    """Return an interval that holds the exact figure in at least `level` of all releases, the noise of `laplace_figure` being
-    known.
+    """Return an interval that contains the exact figure in at least `level` of all releases, from the known noise of
+    `laplace_figure`.
 
     Parameters
     ----------
     value : the released figure.
-    rows : the number of rows behind it, which has a part in its grid.
-    best, worst : what the exact figure can be at all; None where it has no worst value.
-    passed_below : the threshold, when the released figure is known only because it did not exceed it; None for a figure
-        whose noise had no part in the decision.
+    rows : the number of rows behind it, which determines the grid.
+    best, worst : the range of exact figures; None if there is no worst value.
+    passed_below : the threshold, if the figure was released only because it did not exceed it; None for a figure whose noise
+        had no part in the decision.
 
     Notes
     -----
@@ -91,10 +91,11 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """Return an interval that holds the exact figure in at least `level` of all releases, of a figure that shares its noise.
+    """Return an interval that contains the exact figure in at least `level` of all releases, for a figure that shares its
+    noise.
 
-    The noise had no part in the decision. Its law is that of one number of several (theory 9.18, one noise for many numbers);
-    the level holds for this figure by itself. The rounding to the grid adds a step on either side.
+    The noise had no part in the decision. It has the marginal distribution of a noise for several numbers (theory 9.18, one
+    noise for many numbers). The level holds for this figure on its own. The rounding to the grid adds a step on either side.
     """
     step = shared_grid(sensitivity, rows).step
     released, reach = grid_point(value, step), noise.beyond(rows, float(1 - level)) + 1
@@ -103,7 +104,7 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """Return the largest exact figure, in steps, for which a released one this small is not too rare."""
+    """Return the largest exact figure, in steps, for which a released figure this small is not too improbable."""
 
     def probability(exact: int) -> float:
         share = cumulative(released - exact, decay)
@@ -112,7 +113,7 @@ def _largest(released: int, limit: int | None, decay: float, tail: float) -> int
     if limit is not None and decay ** (limit - released) > tail:
         return None
     beyond = released + math.ceil(math.log(tail) / math.log(decay)) + 2 if limit is None else limit + 1
-    # the probability falls: the last figure before the first one that is too rare
+    # the probability falls with the figure: take the last figure before the first one that is too improbable
     return released + bisect_left(range(released, beyond), True, key=lambda exact: probability(exact) <= tail) - 1
 
 
@@ -121,15 +122,16 @@ def cumulative(z: int, decay: float) -> float:
     return 1 - decay ** (z + 1) / (1 + decay) if z >= 0 else decay**-z / (1 + decay)
 
 
-# From release.json to the public facts that criteria speak from.
+# Public facts in release.json, which the texts of criteria use.
 
 
 def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: Plausibility | None = None) -> PublicFacts:
-    """Return the public facts in release.json; with the released table and the rules for private rows where they are given.
+    """Return the public facts in release.json, with the released table and the rules for private rows if they are given.
 
     Parameters
     ----------
-    raw : the rules for private rows, over the released bins.
+    counts : the released table.
+    raw : the rules for private rows, on the released bins.
     """
     read = {part.name: part.criterion() for part in document.criteria}
     return PublicFacts(
@@ -144,11 +146,11 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
 
 
 LEAST_RISK = 0.001
-"""Where less than this is left for the drawing nothing is said of the file: a limit would be too wide to be of use."""
+"""Smallest risk for which a limit for the file is stated. A smaller risk would give a limit that is too wide to be useful."""
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """Return the document with limits for the file beside the limits for the drawn rows, where rows were drawn."""
+    """Return the document with limits for the file beside the limits for the drawn rows, if rows were drawn."""
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
     return document.model_copy(update={"criteria": criteria})
@@ -162,10 +164,9 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit of the exact figure with all kept rows of the file in place of the drawn ones, at the level of
-    `LEVEL`.
+    """Return an upper limit, at the level `LEVEL`, of the exact figure for all kept rows of the file instead of the drawn rows.
 
-    None where nothing limits it: not the figure itself, or not what the drawing adds.
+    None if the figure has no upper limit, or if the error of the draw has none.
     """
     criterion, drawing = part.criterion(), drawing_behind(part, document)
     if criterion is None or drawing is None or part.interval is None or part.interval.high is None:
@@ -178,12 +179,12 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """Return a limit, at the level of `LEVEL`, on the difference between a share in the table and in the file; None when no
+    """Return a limit, at the level `LEVEL`, on the difference between a share in the table and in the file; None if no
     criterion gives one.
 
     Parameters
     ----------
-    largest : of how many columns the tables are whose cells are shares, all at once; those of the criterion if not given.
+    largest : number of columns of the tables whose cells the limit covers, all at once; by default that of the criterion.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -195,9 +196,9 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """Return the first criterion that bounds the error of every bin of single columns, perhaps of wider tables too.
+    """Return the first criterion that bounds the error of every bin of every column (some criteria also cover wider tables).
 
-    None where the figures are about a piece of the original rows.
+    None if there is no such criterion, or if the figures describe a piece of the original rows.
     """
     if document.figures_about:
         return None
@@ -212,7 +213,7 @@ def band_columns(document: ReleaseDocument) -> int | None:
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Return whether figures are about some of the rows of the file that the rules keep, as far as anybody can tell."""
+    """Return whether the figures describe a random part of the rows that the rules keep, or may do so."""
     return not document.figures_about and not kept_rows(document).known
 
 
@@ -222,11 +223,10 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Return the drawing of the rows that a figure is about, with the risk that the upper end of its interval leaves at
-    `LEVEL`.
+    """Return the random draw of the rows behind a figure, with the risk that the upper end of its interval leaves at `LEVEL`.
 
-    Of the risk, a fiftieth goes to the noise of the number of kept rows, and the shortfall to public rows that filled up. None
-    where the risk is used up, for an interval that is an estimate, and for a figure about a piece of the rows.
+    A fiftieth of this risk goes to the noise of the number of kept rows. The probability that public rows filled a gap is
+    subtracted first. None if no risk is left, if the interval is an estimate, or if the figure describes a piece of the rows.
     """
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:
@@ -245,8 +245,10 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """Return the probability with which the upper end of an interval is too low, at most; None for an estimate, or where
-    there is none."""
+    """Return the largest probability that the upper end of an interval is too low.
+
+    None for an interval that is an estimate, and without an interval.
+    """
     how = None if part.interval is None else part.interval.how
     if how is None or how == "redrawn noise":
         return None
@@ -257,8 +259,8 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, the number of alternatives (sets of bins) in which it could have been released; empty where
-    there is one configuration.
+    """Return, for each column, the number of binnings in which it could have been released; empty if there is one
+    configuration.
     """
     if document.selection.configurations == 1:
         return {}

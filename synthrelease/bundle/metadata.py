@@ -1,6 +1,7 @@
-"""CITATION.cff, datapackage.json, and deployment.yaml, an entry for OpenDP's registry of deployments with all fields of tier 3.
+"""Write CITATION.cff, datapackage.json and deployment.yaml (an entry for OpenDP's registry of deployments, all fields of tier
+3).
 
-What the publisher has to say comes from [card]; everything else from the release itself.
+The texts of the publisher come from [card]. Everything else comes from release.json.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from synthrelease.settings.tables import SYNTHETIC
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """The writer in pure Python, whose bytes do not depend on whether libyaml is there."""
+    """Write YAML in pure Python, so that the bytes do not depend on whether libyaml is installed."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -43,7 +44,7 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_bytes(tables: dict[str, Any]) -> bytes:
-    """Return the tables, below a comment that says that the data are synthetic."""
+    """Return tables as YAML below a comment that says that the data are synthetic."""
     text: str = yaml.dump(tables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {NOTICE}\n{text}".encode()
 
@@ -52,7 +53,7 @@ def yaml_bytes(tables: dict[str, Any]) -> bytes:
 
 
 def citation_bytes(dataset: Dataset) -> bytes:
-    """Return CITATION.cff, with the details that the publisher states."""
+    """Return CITATION.cff with the details that the publisher has stated."""
     author = {"name": dataset.card.organisation or "The publisher of this release", **dataset.reached("email", "website")}
     tables: dict[str, Any] = {
         "cff-version": "1.2.0",
@@ -83,7 +84,7 @@ NOT_STATED = "Not stated by the publisher."
 
 
 def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """Return deployment.yaml, in the layout of the registry's schema of 2026."""
+    """Return deployment.yaml in the layout of the registry's schema of 2026."""
     card, guarantee, domain = dataset.card, document.guarantee, document.domain
     settings = (f"{name}: {value}" for part in document.configuration.values() for name, value in parameter_texts(part))
     values = {
@@ -116,7 +117,7 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def _filled(value: Any, values: dict[str, Any]) -> Any:
-    """Fill in each text of a table: each text is a template, in which a line end is a space."""
+    """Return a table with each text rendered as a template; a line end in a text becomes a space."""
     if isinstance(value, dict):
         return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
@@ -126,11 +127,13 @@ def _filled(value: Any, values: dict[str, Any]) -> Any:
 
 @lru_cache(maxsize=128)
 def _text_template(text: str) -> Template:
-    """Compile a text, once in a process: a release fills each in twice, before the charge and after it."""
+    """Return the compiled template of a text. The cache matters because a release renders each text before the charge and after
+    it.
+    """
     return environment().from_string(text)
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
-    """Return a charge and its parts, one line each."""
+    """Return a charge and its parts as indented lines of text."""
     line = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
     return "\n".join([line, *(_tree(part, depth + 1) for part in node.parts)])

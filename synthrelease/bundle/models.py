@@ -1,4 +1,4 @@
-"""From measured models to release.json: the sums, and the answers that follow from them."""
+"""Make the part of release.json on the questions measured on purpose: their noisy sums, and the answers from these sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from synthrelease.published.models import GroupPart, ModelPart, ModelsPart, Shar
 
 
 def models_part(measured: Measured, noisy: NoisyModels, transformation: Transformation) -> ModelsPart:
-    """Return the noisy sums of the named models without answers; `transformation` leads to the released bins."""
+    """Return the part of release.json with the noisy sums, without answers.
+
+    Parameters
+    ----------
+    transformation : the map to the released bins.
+    """
     noises = [
         SharedNoisePart(epsilon=str(epsilon), scale=number(float(STEPS / epsilon)), size=len(block))
         for block, epsilon in measured.blocks
@@ -60,14 +65,13 @@ def _model_part(
 
 
 def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Return a document with the models and their answers.
+    """Return a document with the questions that were measured on purpose, and their answers if they can be computed.
 
-    The answers are made after a release that was paid for, from public values alone: whatever goes wrong, it must not stop the
-    release, which is then written without them.
+    The answers follow from public values, after the budget is spent. So no error in computing them may stop the release.
 
     Parameters
     ----------
-    measured : the content of measurements.json, where there is one.
+    measured : the content of measurements.json; None if there is no such file.
     """
     document = document.model_copy(update={"models": part.model_copy(update={"answers": []})})
     try:

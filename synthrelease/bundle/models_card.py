@@ -1,4 +1,4 @@
-"""Named models on the card: what they cost, and a line for each number of their answers."""
+"""Describe the questions that were measured on purpose on the card: their cost, and a line for each number of their answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from synthrelease.published.models import ModelsPart, ModelTermPart
 
 
 def sentences(part: ModelsPart) -> tuple[str, ...]:
-    """Return the sentences of the card about all named models."""
+    """Return the paragraphs of the card about all questions that were measured on purpose."""
     return (
         "These questions were measured on purpose, after acceptance, for epsilon "
         f"{decimal_text(Fraction(part.epsilon))} in all. The answers do not come from the released rows.",
@@ -22,7 +22,7 @@ def sentences(part: ModelsPart) -> tuple[str, ...]:
 
 
 def rows(part: ModelsPart) -> tuple[tuple[str, ...], ...]:
-    """Return a line for each number: its question, name, estimate and intervals."""
+    """Return a table row for each number of the answers: question, name, estimate and intervals."""
     lines = []
     for answer in part.answers:
         if not answer.terms:

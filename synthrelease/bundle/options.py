@@ -1,6 +1,6 @@
-"""The options of a release, each by its name: their parts of release.json, what they make of the released rows, and the card.
+"""Handle the options of a release by name: their parts of release.json, the files they make, and their sections of the card.
 
-An option of a few lines stands here; those with more to say have a module: `imputation` and `series`.
+Short options are here. `imputation` and `series` have modules of their own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, perhaps weighted, with the parts of release.json and the files that options made of its rows."""
+    """The released table, perhaps with weights, and the parts of release.json and the files that options made from its rows."""
 
     table: ReleasedTable
     parts: Mapping[str, Part]
@@ -53,11 +53,12 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Make weights and complete copies of the released rows.
+    """Return the released table with its weights, and the weights' and copies' parts of release.json and files.
 
     Parameters
     ----------
-    anew : for a bundle that is finished: weights are a function of the rows and are made again; copies stay as they were drawn.
+    anew : whether a finished bundle is written again. Weights are a function of the rows and are computed again; complete
+        copies stay as they were drawn.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
     if (totals := spec.options.calibration) is not None:
@@ -69,7 +70,7 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
 
 def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
-    """Return the same parts of release.json for a preview, in which no row was accepted."""
+    """Return the parts of release.json on weights and copies for a preview, in which no row was accepted."""
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
         parts["calibration"] = equally_weighted(totals, rows)
@@ -79,13 +80,13 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the files of options in a bundle that is written anew."""
+    """Return the files of options for a bundle that is written again."""
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
 
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
-    """Return the parts that follow from the specification and from the rows that the release works with."""
+    """Return the parts of release.json that follow from the specification and the number of rows that the release uses."""
     parts = dict[str, Part]()
     if spec.options.partition is not None:
         parts["partition"] = PartitionPart.of(spec.options.partition, rows)
@@ -95,11 +96,11 @@ def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
 
 
 def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """Return a new release's document, which has the planned parts, with those of all other options.
+    """Return the document of a new release with the parts of all options; it has the planned parts already.
 
     Parameters
     ----------
-    made_of_rows : the parts that were made of the released rows.
+    made_of_rows : the parts that were computed from the released rows.
     """
     series_ = spec.options.series
     of_series = {} if series_ is None else {"series": series.part(series_, document)}
@@ -109,16 +110,16 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
 def with_parts_anew(
     document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part], content: bytes
 ) -> ReleaseDocument:
-    """Return the document of a bundle that is written anew, where words alone may be others.
+    """Return the document of a bundle that is written again, in which only texts, weights and formats may change.
 
     Parameters
     ----------
-    made_of_rows : the parts that were made again of the released rows.
-    content : of its release.json until now.
+    made_of_rows : the parts that were computed again from the released rows.
+    content : the bytes of the release.json that is replaced.
 
     Raises
     ------
-    OtherRelease : when that is not the release it should be.
+    OtherRelease : when an erratum names another release than this one.
     """
     plain = document.model_copy(update={**dict.fromkeys(document.parts), **planned(spec, document.rows_worked_with)})
     parts = dict[str, Part | None]()
@@ -130,7 +131,7 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return the document parts that follow from the specification and the rest of the document alone."""
+    """Return the parts of release.json that follow from the specification and the rest of the document alone."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -150,8 +151,9 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
 
 
 def _population(population: PopulationTable, document: ReleaseDocument, rows: int) -> PopulationPart:
-    """Return the guarantee for a member of the population, where the file is a sample with a public number of rows (theory
-    11.3, amplification by a subset).
+    """Return the guarantee for a member of the population, if the file is a sample with a public number of rows.
+
+    Theory 11.3, amplification by a subset.
     """
     guarantee = document.guarantee.guarantee()
     loss = of_the_population(Loss(guarantee.epsilon, guarantee.delta), rows, population.size)
@@ -167,14 +169,14 @@ def _population(population: PopulationTable, document: ReleaseDocument, rows: in
 
 @dataclass(frozen=True, kw_only=True)
 class CardStatement:
-    """A sentence of the card beside the guarantee."""
+    """A statement of the card beside the guarantee, with its heading."""
 
     heading: str
     text: str
 
 
 class CardColumn(NamedTuple):
-    """A column of a table of the card: its heading, and how it is set."""
+    """A column of a table on the card: its heading and its style."""
 
     heading: str
     kind: Literal["", "number", "wide"] = ""
@@ -182,13 +184,13 @@ class CardColumn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CardSection:
-    """A section of the card: sentences, and a table where there are rows.
+    """A section of the card: paragraphs, and a table if there are rows.
 
     Attributes
     ----------
-    place : after which other sections it stands: those of the rows, or those of the guarantee and the charges.
-    label : of the table, for readers who do not see it.
-    rows : the first cell of each is its heading.
+    place : whether the section follows those about the rows, or those about the guarantee and the charges.
+    label : label of the table for screen readers.
+    rows : the cells of each row; the first cell is its heading.
     """
 
     anchor: str
@@ -201,7 +203,7 @@ class CardSection:
 
 
 def statements(document: ReleaseDocument) -> list[CardStatement]:
-    """Return the statements of options that stand beside the guarantee."""
+    """Return the statements of options that the card shows beside the guarantee."""
     listed = []
     if document.members is not None:
         listed.append(CardStatement(heading="With all its members", text=said("protected_members")))
@@ -217,7 +219,9 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
-    """Return a warning for readers of every figure, where figures are not about all rows; empty where they are."""
+    """Return warnings for readers of every figure, if the figures describe only a piece of the rows; otherwise an empty
+    list.
+    """
     texts, in_file = list[str](), document.domain.file_rows
     if document.partition is not None:
         texts += paragraphs_of("pieces", document.partition)
@@ -245,11 +249,11 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
         models_card.rows,
     ),
 }
-"""Tables of sections beside the guarantee, by the option: the label, the columns, and what makes the rows."""
+"""Tables in the sections beside the guarantee, by option: label, columns, and the function that makes the rows."""
 
 
 def sections(document: ReleaseDocument) -> list[CardSection]:
-    """Return the sections of the card that options have."""
+    """Return the card's sections on the options of this release."""
     texts: dict[str, tuple[str, str, Callable[[Any], tuple[str, ...]]]] = {
         "members": ("members", "Members", lambda part: paragraphs_of("members", part, document.csv, document.tables[0][1])),
         "design": ("design", "Design of the sample", partial(paragraphs_of, "design")),
@@ -272,7 +276,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:
-    """Return the rules that the card lists; without those of areas and indicators, which another section describes."""
+    """Return the rules that the card lists: all rules but those of areas and indicators, which have sections of their own."""
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
     counted = [] if marks is None else [group.column for group in marks.groups]
@@ -287,14 +291,14 @@ def listed_rules(document: ReleaseDocument) -> list[RulePart]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A sentence of the command about an option, after a release is written."""
+    """A message of the command about an option, after a release is written."""
 
     text: str
     failed: bool = False
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:
-    """Return the messages about options after a release is written: for weights their range, or why there are none."""
+    """Return messages about options after a release is written: the range of the weights, or why there are no weights."""
     part = document.calibration
     if part is None:
         return []
@@ -307,13 +311,14 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
     return [Outcome(text=text)]
 
 
-# Weights: released rows are raked to published totals.
+# Weights: raking of the released rows to published totals.
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return the part of release.json on weights, and the weight of a row of each cell.
+    """Return the part of release.json on weights, and the weight of a row of each cell; None for weights that are impossible.
 
-    A table that cannot have the totals stays without weights: it has met all criteria and is paid for.
+    A table that cannot have the published totals stays without weights, because it has met all criteria and its budget is
+    spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)
@@ -322,7 +327,7 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 
 
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
-    """Return the part for a preview, with equal weights."""
+    """Return the part on weights for a preview, with equal weights."""
     equal = Weights(
         of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()
     )

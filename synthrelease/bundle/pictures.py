@@ -1,4 +1,4 @@
-"""The pictures of the card. Each is drawn from release.json and the released table alone, and shows nothing else."""
+"""Draw the pictures of the card from release.json and the released table alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 
 
 
 def wrapped(text: str, characters: int) -> list[str]:
-    """Return words in lines of at most so many characters, where no word is longer."""
+    """Return a text in lines of at most `characters` characters; only a single longer word makes a longer line."""
     lines: list[str] = []
     for word in text.split():
         if lines and len(lines[-1]) + 1 + len(word) <= characters:
@@ -41,6 +41,7 @@ def wrapped(text: str, characters: int) -> list[str]:
 
 
 def shortened(text: str, characters: int) -> str:
+    """Return a text cut to at most `characters` characters, with "…" at the end if it was longer."""
     return text if len(text) <= characters else text[: characters - 1].rstrip() + "…"
 
 
@@ -51,22 +52,22 @@ def shade(share: float) -> str:
 
 
 def _n(value: float) -> str:
-    """Return a coordinate, rounded to a tenth."""
+    """Return a coordinate as text, rounded to a tenth."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 MAX_PAIRS, MAX_BINS = 36, 64
-"""Beyond so many pairs of columns, or bins of a column, a heat map is left out; the card says so."""
+"""Largest number of pairs of columns, and of bins of a column, with a heat map. The card says how many pairs are left out."""
 MOST_BARS, FEW_BARS = 400, 40
-"""Of a column of more bins than the first so many bars are drawn as the second says."""
+"""A column with more than MOST_BARS bins is drawn with its FEW_BARS largest bins."""
 SPARSE = 0.01
-"""A bin with a smaller share of the rows does not set the colours of a heat map: a few rows would fade all others."""
+"""Smallest share of the rows with which a bin sets the colours of a heat map. Bins of a few rows would fade all others."""
 _WIDTH = 340.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures of the technical part of the card, as SVG, and how many pairs of columns were left out."""
+    """The pictures in the card's part for data users, as SVG, and the number of pairs of columns that are left out."""
 
     one_way: Mapping[str, Markup]
     two_way: Mapping[str, Markup]
@@ -77,12 +78,13 @@ class Figures:
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
+    """Return all pictures of the part for data users."""
     band, of_pairs = error_band(document, 1), None
     if band is not None and band_columns(document) != 1:
         of_pairs = (error_band(document, 2) or 0.0) * table.counts.total
     useful = Useful.of(document, of_pairs)
     tables: list[tuple[ReleasedTable, float | None, Useful | None, str]] = [(table.of_roots(), band, useful, "")]
-    if (members := table.of_members()) is not None:  # no figure is about these, nor is any noisy table
+    if (members := table.of_members()) is not None:  # no criterion and no noisy table is about members in separate rows
         tables.append((members, None, None, "member-"))
     one_way, two_way, left_out = dict[str, Markup](), dict[str, Markup](), 0
     for part, of_part, useful_of_part, prefix in tables:
@@ -105,10 +107,10 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Return shares of the bins of one column as bars, each with the range in which the original share lies.
+    """Return a bar chart of one column: the share of each bin, with the range in which the original share lies.
 
-    The bar of a bin that may be off by half of itself or more is hollow. Of very many bins, such as areas, those with the most
-    rows are drawn.
+    The bar is hollow if its error may be half of the share or more. Of very many bins, such as areas, only the largest are
+    drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
@@ -144,9 +146,9 @@ def distribution(
 
 
 def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None, prefix: str = "") -> Markup:
-    """Return a picture of two columns: the distribution of the rows over the bins of the second, within each bin of the first.
+    """Return a heat map of two columns: the distribution of the rows over the bins of the second, within each bin of the first.
 
-    A bin with so few rows that shares within it tell little is hatched.
+    A bin of the first column is hatched if it has too few rows for reliable shares.
     """
     least = None if useful is None else useful.least_group(table.names[across], table.names[down])
     counts = table.two_way(across, down).astype(float)
@@ -192,7 +194,9 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield slanted lines over a rectangle, where colours would say more than is known."""
+    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle, which replace colours that the noise makes
+    meaningless.
+    """
     step = 8.0
     rise = min(width, height, step)
     for start in np.arange(y + rise, y + height + 0.1, step).tolist():
@@ -200,11 +204,10 @@ def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
-    """Return how much of the error that each criterion allows was used: figure and interval between best value and
-    threshold."""
+    """Return a chart of the criteria: each figure and its interval on a scale from the best value to the threshold."""
 
     def used(part: CriterionPart, value: float | None) -> float:
-        """Return how much of the allowed error a value is: 0 at the best one, 1 at the threshold."""
+        """Return the used part of the allowed error of a criterion: 0 at the best value, 1 at the threshold."""
         allowed = float(part.threshold) - float(part.best)
         return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 
@@ -230,9 +233,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 
 
 def charge_picture(root: ChargePart) -> Markup:
-    """Return a picture of the charge tree: every node below its parent, with its epsilon and the rule by which it follows from
-    its parts.
-    """
+    """Return a picture of the charge tree: every node below its parent, with its epsilon and the rule of its parts."""
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
     description = f"Privacy charges, each node followed by its parts. {tree}."
@@ -240,7 +241,7 @@ def charge_picture(root: ChargePart) -> Markup:
 
 
 def drawn(template: str, **values: Any) -> Markup:
-    """Return the picture of a template, without empty lines and spaces before its elements."""
+    """Return the rendered picture of a template, without empty lines and indentation."""
     colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED, "BAND": BAND}
     text = environment().get_template(template).render(colours, c=_n, shortened=shortened, **values)
     return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))
@@ -250,13 +251,13 @@ _SIGNS = {
     **dict.fromkeys((SUM, STATED, ADDED, TOGETHER), "Σ "),
     **{SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: ", WITHIN_CAP: "cap: "},
 }
-"""How a node of the charge tree follows from its parts, in a sign."""
+"""Signs for the rules by which the charge of a node follows from the charges of its parts."""
 
 
 def _rows(
     node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None
 ) -> Iterator[tuple[ChargePart, int, int | None]]:
-    """Yield each charge below a node with its depth and the number of its parent."""
+    """Yield each charge of a tree with its depth and the row number of its parent."""
     counter = [0] if counter is None else counter
     index = counter[0]
     counter[0] += 1
@@ -266,5 +267,5 @@ def _rows(
 
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
-    """Return the picture of the public part: two registers that differ in one record could have led to the same release."""
+    """Return the picture in the part for everyone: two registers that differ in one record, and the same release from both."""
     return drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=wrapped)

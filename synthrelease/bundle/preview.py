@@ -1,7 +1,7 @@
-"""The documents of a release that has not been run: placeholders in place of figures.
+"""Write the documents of a release before the run, with placeholders for its figures; and write a finished bundle again.
 
-`release` writes them, and throws them away, before anything private is read: a text or a name that a document cannot hold must
-show up while nothing is spent.
+`release` writes the preview before anything private is read and then discards it. So a text or a name that a document cannot
+hold is found before any budget is spent.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from synthrelease.spec import canonical
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 DIGITS = 24
-"""Bytes of a weight, or of the numbers of a copy and of a row, at most."""
+"""Largest number of bytes of a weight, or of the numbers of a copy and of a row."""
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
-    """Return all documents of a bundle, of a table with a single row over again and of figures that just meet their thresholds.
+    """Return all documents of a bundle for a table of equal rows and figures that just meet their thresholds, by file name.
 
     Raises
     ------
-    InputError : when a library is missing that writes a format of [bundle].
+    InputError : when a library is missing that a format of [bundle] needs.
     """
     configuration = spec.space[0]
     layout = configuration.transformation.layout
@@ -93,7 +93,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
     documents = written(document, released, dict.fromkeys(data, 0))
     if missing := {*promised_tables(document), *further_names(spec.bundle)} - data.keys() - documents.keys():
-        raise InputError(f"[bundle]: expected files that are written, found {listing(sorted(missing))}, which nothing writes.")
+        raise InputError(f"[bundle]: expected files that synthrelease can write, found {listing(sorted(missing))}.")
     return documents
 
 
@@ -109,11 +109,11 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
     )
 
 
-# The same release with other words and other weights: texts and published totals for a bundle that is finished already.
+# A finished bundle with other texts of the publisher and other published totals, hence other weights.
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
-    """Return whether a release was made from this specification, or from configurations of it on a shortlist."""
+    """Return whether a release was made from this specification, possibly with a shortlist of its configurations."""
     published = files.get(canonical.NAME, b"")
     try:
         return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)
@@ -122,28 +122,25 @@ def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: 
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_memory) -> Files:
-    """Return the files of a bundle, but for checksums and signature, with another card, other published totals and other
-    formats.
+    """Return the files of a bundle with another card, other published totals or other formats, without checksums and signature.
 
-    Rows, figures and guarantee stay as they are: weights are a function of the rows and of published totals, and nothing is
-    spent. The day of publication stays, too, unless the card names one.
+    Rows, figures and guarantee stay as they are. Weights depend only on rows and published totals, so nothing is spent. The day
+    of publication stays unless the card states one.
 
     Parameters
     ----------
-    files : a bundle that `verify_bundle` found in order, its documents perhaps apart.
-    spec : the configuration with the new texts and totals, otherwise the one that the bundle was made by.
-    keep : what becomes of the tables of rows, which are made piece by piece.
+    files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
+    spec : the configuration with the new texts and totals; all else must be the configuration that made the bundle.
+    keep : function that stores each table of rows, which is made piece by piece.
 
     Raises
     ------
-    OtherRelease : when the bundle is of another specification, or not the one that an erratum says it corrects.
+    OtherRelease : when the bundle has another specification, or is not the release that an erratum corrects.
     """
     files = Files(files)
     old, card = read_strictly(files["release.json"]), spec.card
     if not _same_specification(old, files, spec):
-        raise OtherRelease(
-            "The release was made from another specification than this: columns, rules, criteria or budgets differ."
-        )
+        raise OtherRelease("The release was made from another specification: columns, rules, criteria or budgets differ.")
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
@@ -171,8 +168,8 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
         differ = [name for name, fixed in document.fixed_parts.items() if old.fixed_parts.get(name) != fixed]
         name = (differ or [*old.fixed_parts.keys() - document.fixed_parts.keys()])[0]
         raise OtherRelease(
-            f"[{name}]: expected what was fixed before the run, as the release states it; found another, or one where the "
-            "release has none. It cannot be changed or added afterwards."
+            f"[{name}]: expected the settings that the release states, found other settings. This table was fixed before the "
+            "run and cannot be changed or added afterwards."
         )
     document = with_flavour(with_file_ends(document, rows.table.counts))
     unchanged: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
@@ -189,38 +186,38 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     return data | {"release.json": document.dumped(), **documents}
 
 
-# About how many bytes the released files will take: asked for before the charge, so that a full disk costs no budget.
+# The approximate size of the released files. The disk space is checked before the charge, so that a full disk costs no budget.
 
 _PLAIN = ".csv"
 _DENSER = 4
-"""How many times as many values a byte of another file may hold as one of a plain CSV file."""
+"""Values per byte of a file that is no plain CSV file, compared with a plain CSV file."""
 _MARGIN = 1.2
-"""For what the documents of a real release say more than those of a preview."""
+"""Factor for the documents of a real release, which are longer than those of a preview."""
 _DIGITS = 24
-"""Bytes of a noisy count in measurements.json, at most about."""
+"""Approximate largest number of bytes of a noisy count in measurements.json."""
 _QUESTIONS = 16_000
-"""Bytes of QUESTIONS.md, which a release with noisy tables has, at most about."""
+"""Approximate largest number of bytes of QUESTIONS.md, for releases with noisy tables."""
 _PAGE = 90_000
-"""Bytes of ask.html in one language without the noisy counts, at most about."""
+"""Approximate largest number of bytes of ask.html in one language, without the noisy counts."""
 _LINE = 130
-"""Bytes of a line of estimates.csv, at most about; a cell has two."""
+"""Approximate largest number of bytes of a line of estimates.csv; a cell has two lines."""
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
-    """Return an estimate from public facts, rather too large.
+    """Return an estimate of the bytes of all released files, from public facts. It is rather too large.
 
     Parameters
     ----------
-    documents : a preview of those that do not hold rows.
-    source : the private table, of which the number of bytes is looked at.
+    documents : a preview of the documents that hold no rows.
+    source : the private table, of which only the size in bytes is used.
     """
     text = sum(map(len, documents.values()))
     return round(_MARGIN * (text + rows_at_most(spec, source) * _row(spec) + _measured(spec)))
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return the stated number of rows; otherwise the most that files of this size can hold, or a usual number for a database
-    and for files whose size is unknown.
+    """Return the stated number of rows, or the largest number that files of this size can hold. For a database, and for files
+    of unknown size, return a usual number.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated
@@ -236,7 +233,7 @@ def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
 
 
 def _row(spec: ReleaseSpec) -> int:
-    """Return bytes of a row in all files that hold rows, with the longest labels."""
+    """Return the bytes of a row with the longest labels, summed over all files that hold rows."""
     longest = 0
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
@@ -248,7 +245,7 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Return the bytes of the published noisy tables and of their estimates, where they can be computed beforehand."""
+    """Return the bytes of the published noisy tables and of their estimates; 0 if no tables are published."""
     if not spec.publish_measurements:
         return 0
     layout = spec.space.common.layout if spec.shared_measurements else spec.schema.layout

@@ -1,7 +1,7 @@
 """Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
 
-A model of largest entropy is fitted to the noisy tables and restricted to the condition. All of it is post-processing of what
-is published (theory 1.2, post-processing), so it costs no epsilon; no acceptance criterion holds for the rows.
+A maximum entropy model is fitted to the noisy tables and restricted to the condition. This is post-processing of published
+values (theory 1.2, post-processing), so it costs no epsilon. No acceptance criterion holds for the rows.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1_000_000
 _UNIFORM_ROWS = 50.0
-"""How many records the uniform table is worth against the noise of the tables, as in the adaptive family."""
+"""Weight of the uniform prior table in records, relative to the noise of the tables, as in the adaptive generators."""
 
 _MOST_DRAWS = 20
-"""Times that rows are drawn to take the place of those that a rule between columns forbids."""
+"""Largest number of further draws that replace rows which break a plausibility rule."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,12 +49,12 @@ class ConditionalRows:
 
     Attributes
     ----------
-    condition : as it was asked.
+    condition : the condition of the question.
     table : the rows, over the released bins.
-    columns : of the released table.
+    shape : the columns of the released table, without weights.
     group : how many rows of the file meet the condition: an estimate with its interval (`rows`, `rows_low`, `rows_high`).
     measured : columns that a published noisy table holds together with all columns of the condition.
-    through : the other columns, which follow the condition only as far as these tie them to it.
+    through : the other columns, which depend on the condition only through measured columns.
     n_tables : how many noisy tables the rows were made from.
     """
 
@@ -67,7 +67,12 @@ class ConditionalRows:
     n_tables: int
 
     def write(self, path: Path) -> None:
-        """Write them as CSV in the form of data.csv. Raises InputError where the file exists or cannot be written."""
+        """Write the rows as CSV in the format of data.csv.
+
+        Raises
+        ------
+        InputError : when the file exists or cannot be written.
+        """
         problem = "one that exists"
         try:
             with path.open("xb") as file:
@@ -90,8 +95,8 @@ class ConditionalRows:
             f"Measured together with the condition: {listing(self.measured, 40)}."
             if self.measured
             else "No other column was measured together with the condition.",
-            f"Not measured together with it: {listing(self.through, 40)}. The rows have of these associations only what other "
-            "columns explain."
+            f"Not measured together with the condition: {listing(self.through, 40)}. The rows associate these columns with the "
+            "condition only through other columns."
             if self.through
             else "",
             "No acceptance criterion was tested on these rows. Do not append them to the released table. For a number with an "
@@ -101,21 +106,21 @@ class ConditionalRows:
 
 
 def conditional_rows(release: str | Path, condition: str, n: int) -> ConditionalRows:
-    """Draw rows that meet a condition. Needs no private data, costs no epsilon.
+    """Draw rows that meet a condition. This needs no private data and costs no epsilon.
 
-    The released rules hold for them and the projection is made anew.
+    The rows follow the plausibility rules of the release and are projected again.
 
     Parameters
     ----------
     release : the folder of a release with published noisy tables.
-    condition : in the grammar of the plausibility rules, with limits between released bins; the noisy tables must hold its
-        columns together.
+    condition : a condition in the grammar of the plausibility rules, with limits between released bins. A noisy table must
+        contain all its columns.
     n : number of rows, from 1 to 1,000,000.
 
     Raises
     ------
-    InputError : for a condition that cannot be read or that no noisy table holds, for a group of which the noise does not tell
-        that it has rows, for linked tables, and when no row is possible.
+    InputError : for a condition that cannot be read or that no noisy table contains, for a group that may have no rows within
+        the noise, for linked tables, and when no row is possible.
 
     Examples
     --------
@@ -128,7 +133,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
         raise InputError(f"expected from 1 to {MOST_ROWS:,} rows, found {n:,}.")
     document, published = described(release)
     if published.linked is not None:
-        raise InputError(f"{published.folder}: expected a release of one table, found linked ones, of which `rows` draws none.")
+        raise InputError(f"{published.folder}: expected a release of one table, found linked tables.")
     asked = parse_condition(condition, published)
     if asked.rule is None:
         raise InputError('expected a condition, such as "age >= 80", found none. All rows are in data.csv.')
@@ -160,7 +165,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
 
 def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
-    """Return the published noisy tables by the places of their columns."""
+    """Return the published noisy tables, with columns as indices in ascending order."""
     published = release.measurements.tables if release.measurements else ()
     place, tables = release.layout.columns.index, []
     for table in published:
@@ -178,7 +183,7 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Return the tables that fit into one model: those with most columns of the condition first, then in their order."""
+    """Return the tables that fit into one model of limited size; tables with most columns of the condition come first."""
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
     for table in sorted(tables, key=lambda table: -len(set(columns) & set(table.columns))):
@@ -196,11 +201,11 @@ def _drawn(
     n: int,
     generator: np.random.Generator,
 ) -> Counts:
-    """Return n rows of the model that are not outside the condition and break no rule, projected.
+    """Return n projected rows of the model that meet the condition and break no rule.
 
     Raises
     ------
-    InputError : when there are none.
+    InputError : when the model allows no such rows.
     """
     measured = NoisyMarginals(layout=release.layout, n=release.measured_rows, tables=tuple(tables))
     structure = [outside.columns, *(table.columns for table in tables)]
@@ -217,4 +222,4 @@ def _drawn(
         return rows if projection is None else projection.project(rows, generator)
     except RejectedRound as error:
         problem = str(error)
-    raise InputError(f"{release.folder}: expected rows that meet the condition, found none that the release allows: {problem}.")
+    raise InputError(f"{release.folder}: expected rows that meet the condition, found that the release allows none: {problem}.")

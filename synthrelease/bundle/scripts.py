@@ -1,4 +1,4 @@
-"""read.R and read.do: the table with ordered factors and labels, the numbers of bins, and the released figures."""
+"""Write read.R and read.do, which load the table with labels, bin numbers and released figures into R and Stata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R_NAME, STATA_NAME = "read.R", "read.do"
 
 
 def scripts(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the scripts for the packages that [bundle] formats names, by the names of the files."""
+    """Return the scripts for the packages in [bundle] formats, by file name."""
     chosen, files = document.bundle.formats, dict[str, bytes]()
     if "r" in chosen:
         files[R_NAME] = _r(document)
@@ -30,14 +30,14 @@ def scripts(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _script(name: str, document: ReleaseDocument, **values: Any) -> str:
-    """Return a script from the template of its name, without the empty lines that tags leave."""
+    """Return the script from the template of this name, without the empty lines that template tags leave."""
     title, template = labelled_title(document), environment().get_template(name)
     text = template.render(document=document, title=title, notice=NOTICE, weight=WEIGHT, **values)
     return re.sub(r"\n{2,}", "\n", text).strip() + "\n"
 
 
 def _r(document: ReleaseDocument) -> bytes:
-    """Return the script for R."""
+    """Return the script for R as ASCII."""
 
     def label_of(column: ColumnPart) -> str:
         text = document.card.columns.get(column.name) or column.description or words(column.name)
@@ -50,7 +50,7 @@ def _r(document: ReleaseDocument) -> bytes:
 
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
-    """Return for each criterion the released figure, its threshold, and the ends of the interval for the exact figure."""
+    """Return, for each criterion, the released figure, its threshold, and the ends of the interval for the exact figure."""
     ends = [
         (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
         for criterion in document.criteria
@@ -62,12 +62,12 @@ def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedVariable:
-    """A variable of Stata with another one of the numbers of its bins.
+    """A Stata variable, with a second variable for the numbers of its bins.
 
     Attributes
     ----------
-    of_numbers : the name of the other one.
-    numbers : the number of each bin that has one, by its code.
+    of_numbers : name of the second variable.
+    numbers : the code and the number of each bin that has a number.
     """
 
     name: str
@@ -76,7 +76,7 @@ class NumberedVariable:
 
 
 def _stata(document: ReleaseDocument) -> bytes:
-    """Return the script for Stata."""
+    """Return the script for Stata as UTF-8."""
     names = renamed([criterion.name for criterion in document.criteria], STATA, ())
     of_rows, *of_members = [variables(document, STATA, file) for file in document.table_files]
     tables = [_numbered(columns) for columns in (of_rows, *of_members)]
@@ -95,7 +95,7 @@ def _stata(document: ReleaseDocument) -> bytes:
 
 
 def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
-    """Return the variables that have numbers, each with a name for them that no other variable has."""
+    """Return the variables whose bins have numbers, each with an unused name for a variable of these numbers."""
     numbers = {
         variable.name: [(at, bin_.number) for at, bin_ in enumerate(variable.column.bins, start=1) if bin_.number is not None]
         for variable in columns

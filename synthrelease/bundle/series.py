@@ -1,4 +1,4 @@
-"""Earlier releases of the same register: in release.json, in a bundle that is written anew, and on the card."""
+"""Describe the earlier releases of the same register: in release.json, in a rewritten bundle, and on the card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from synthrelease.spec.series import Series, promise_text
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Return the cost of each release of the series, and their sum."""
+    """Return the part of release.json on the series: the cost of each release, and the sum of these costs for a person."""
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -35,17 +35,17 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 
 
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
-    """Return the part in a bundle that is written anew.
+    """Return the part on the series for a bundle that is written again.
 
-    An erratum states it anew, and replaces the very release; one that is written once more stays the same one.
+    A new erratum must correct exactly the release that is written again. An erratum that is written again keeps its statement.
 
     Parameters
     ----------
-    content : of release.json until now.
+    content : the bytes of the release.json that is replaced.
 
     Raises
     ------
-    OtherRelease : when that is not the release it should be.
+    OtherRelease : when an erratum names another release, or keeps the version of the release that it corrects.
     """
     new, old = part(value, document), read_strictly(content)
     old_series = old.series
@@ -79,7 +79,7 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
-    """Return the changes since the last earlier year that is named, from what both releases state."""
+    """Return sentences on the changes since the latest earlier year in the plan, from estimates that both releases state."""
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
         return []
@@ -102,7 +102,7 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
 
 
 def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedChange, level: float) -> str:
-    """Return one change, in words."""
+    """Return a sentence on the change of one intended question since an earlier release."""
     share = intended.unit == "" and intended.question.startswith("share ")
     scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
     digits = 0 if intended.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))

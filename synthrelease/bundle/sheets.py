@@ -1,6 +1,5 @@
-"""Write QUESTIONS.md (questions with code for the files of this folder) and SIGN.md (the checks of the person who signs).
-
-And the worksheet: what stakeholders decide before a release.
+"""Write QUESTIONS.md (questions with code for readers), SIGN.md (checks for the person who signs), and a worksheet for
+meetings.
 """
 
 from __future__ import annotations
@@ -33,22 +32,22 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 QUESTIONS_NAME = "QUESTIONS.md"
 _MANY = 100
-"""Cells of the pair of columns that the sheet asks about, at most, where there is such a pair."""
+"""Largest number of cells of the pair of columns in QUESTIONS.md, if there is a pair within this limit."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _SIGNS = re.compile(r"[`$\"\\\n]")
-"""In a text of Stata these mean something else."""
+"""Characters with a special meaning in a Stata text."""
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the sheet of questions by its name, where the folder has estimates.csv. It depends on release.json alone.
+    """Return QUESTIONS.md by file name; empty if the folder has no estimates.csv. It depends on release.json alone.
 
-    Its questions are about a column, about a pair of columns that was measured together, and about a mean within groups.
+    Its questions are about one column, a pair of columns that was measured together, and a mean within groups.
     """
     if CSV not in document.files:
         return {}
     schema = tuple(part.published() for part in document.columns)
     together = [] if document.estimates is None else document.estimates.together
-    columns = {column.name for column in document.table_files[0].columns}  # columns of members stand in another file
+    columns = {column.name for column in document.table_files[0].columns}  # columns of members are in another file
     listed = [pair for pair in pairs(schema, together) if {column.name for column in pair} <= columns]
     pair = max((pair for pair in listed if _cells(pair) <= _MANY), key=_cells, default=min(listed, key=_cells, default=None))
     of_numbers = [pair for pair in listed if _has_numbers(pair[1])]
@@ -86,17 +85,17 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _sheet(name: str, **values: Any) -> dict[str, bytes]:
-    """Return a sheet from the template of its name, with one empty line between blocks."""
+    """Return a sheet by file name, rendered from the template of this name with one empty line between blocks."""
     text = environment().get_template(name).render(values)
     return {name: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
 
 
 def worksheet(spec: ReleaseSpec, rows: int) -> str:
-    """Return a page to print for a meeting with stakeholders: the draft, and space for their decisions.
+    """Return an HTML page to print for a meeting with stakeholders: the draft, and space for their decisions.
 
     Parameters
     ----------
-    rows : of the file, about; the noise of the published figures depends on it.
+    rows : approximate number of rows in the file, which determines the noise of the published figures.
     """
     transformation, total = spec.space[0].transformation, spec.plan.total
     facts = replace(spec.setting.facts(transformation), n=rows)
@@ -144,21 +143,21 @@ def _has_numbers(column: PublishedColumn) -> bool:
 
 
 def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
-    """Return whether Stata can use the column names, and the label names, without change."""
+    """Return whether Stata can use the column names and the labels without change."""
     names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
 
 
-# SIGN.md: the claim of a release in a sentence, and eight checks for whoever signs it off: what to type, what to expect.
+# SIGN.md: the claim of a release in a sentence, and eight checks for the person who signs, with commands and expected results.
 
 NAME = "SIGN.md"
 AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about three with two free cores (2026-11-24)"
-"""Measured time of the longest check."""
+"""Measured duration of the longest check."""
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the sheet to sign by its name; empty for a release from before it existed. It depends on release.json alone."""
+    """Return SIGN.md by file name; empty for a release of a version before 1.0.0. It depends on release.json alone."""
     if document.format == BEFORE:
         return {}
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
@@ -187,7 +186,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return the claim of the release in one sentence."""
+    """Return the claim that SIGN.md asks a person to sign, in one sentence."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -217,20 +216,22 @@ def claim(document: ReleaseDocument) -> str:
 
 
 def stated(node: ChargePart) -> str:
-    """Return the cost of a node of the charge tree, as `plan` prints it."""
+    """Return the cost of a node of the charge tree as `plan` prints it."""
     delta = "" if node.delta_exact == "0" else f", delta {float(Fraction(node.delta_exact)):.3g}"
     return numbers.cost(node).removeprefix("epsilon ") + delta
 
 
 def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
-    """Yield the parts of a charge in the order of `plan`, indented."""
+    """Yield the parts of a charge as indented lines, in the order of `plan`."""
     for part in node.parts:
         yield f"{'    ' * depth}{stated(part)}  {part.name}"
         yield from charge_lines(part, depth + 1)
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Return the standard deviation of Laplace noise, from sensitivity and epsilon; or why the noise is another one."""
+    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion, or why its noise
+    differs.
+    """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} figures share one noise"
     noise = laplace_noise(criterion)
@@ -238,7 +239,7 @@ def laplace_sd_text(criterion: CriterionPart) -> str:
 
 
 def laplace_noise(criterion: CriterionPart) -> float | None:
-    """Return the standard deviation of Laplace noise that sensitivity and epsilon ask for; None for another noise."""
+    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion; None for other noise."""
     if criterion.one_noise is not None or criterion.sensitivity is None:
         return None
     return noise_deviation(float(criterion.sensitivity), Fraction(criterion.epsilon_exact))

@@ -1,4 +1,4 @@
-"""data.csv and data.parquet, piece by piece: the released rows as bin labels, sorted, so that their order reveals nothing."""
+"""Write data.csv and data.parquet in pieces: the released rows as bin labels, sorted, so that their order reveals nothing."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The released table, in the form that the files are made from.
+    """The released table with all that its files are made from.
 
     Attributes
     ----------
-    transformation : from atomic bins to the released ones.
-    columns : with the released bins.
-    rules : for released rows, on these bins.
-    smallest : how often every released row occurs at least.
-    bundle : how files are named and marked.
+    transformation : the map from atomic bins to released bins.
+    columns : the columns with their released bins.
+    rules : the plausibility rules for released rows, on these bins.
+    smallest : minimum number of times that every released row occurs.
+    bundle : the names of the files, and whether they are marked as synthetic.
     """
 
     table: ReleasedTable
@@ -49,28 +49,29 @@ class AcceptedRows:
     bundle: BundleTable
 
 
-# The rows of a table, or of roots and of their members with new keys, a batch at a time.
+# The rows of a table, or of roots (such as households) and their members with new keys, one batch at a time.
 #
-# The key of a root is its place in the order of the wide rows, which tells nothing beside them; its members follow in
-# the order of their slots.
+# The key of a root is its position in the sorted wide rows, which reveals nothing more. Members follow in the order of
+# their slots.
 
 _ROWS = 2**16
-"""Rows of a CSV file, and roots of a file of any kind, that are taken at a time."""
+"""Rows of a CSV file, and roots of any file, in one batch."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
-"""At most so many rows, and about so many values, are a group of rows of data.parquet."""
+"""Largest number of rows, and approximate largest number of values, in a row group of data.parquet."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """A file of released rows: its columns, and its rows in batches that are made when they are asked for."""
+    """The columns of a file of released rows, and its rows in batches that are made on demand."""
 
     shape: TableShape
     batches: Iterator[RowsBatch]
 
 
 def files_of_rows(table: ReleasedTable) -> tuple[RowsOfFile, ...]:
-    """Return the file of a table; or the file of roots, and the file of members in which the members of a root follow each
-    other.
+    """Return the file of a table, or the files of roots and of members of linked tables.
+
+    The members of a root follow each other.
     """
     if (linked := table.linked) is None:
         return (RowsOfFile(table.shape, _rows(table)),)
@@ -96,7 +97,7 @@ def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
 
 
 def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the keys of some roots, and the cell of each."""
+    """Yield batches of roots: their keys, and the index of the cell of each."""
     done = 0
     for cells in table.cells_of_rows(_ROWS):
         yield np.arange(done + 1, done + len(cells) + 1), cells
@@ -104,13 +105,18 @@ def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
-    """Return rows of these cells, of some columns of a table."""
+    """Return the rows of these cells, with some columns of a table."""
     weights = None if table.weights is None else table.weights[cells].astype(float)
     return RowsBatch(bins=[table.counts.bins[column][cells] for column in columns], weights=weights)
 
 
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
-    """Return the files that every release has, by name and each in pieces: rows, and members, as "csv" and "parquet"."""
+    """Return the files of rows that every release has: for each file name, an iterable of bytes.
+
+    Parameters
+    ----------
+    ending : "csv" or "parquet".
+    """
     marked = document.bundle != BundleTable()
     return {
         file.named(ending): csv_pieces(rows) if ending == "csv" else parquet_pieces(rows, marked)
@@ -119,7 +125,7 @@ def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> d
 
 
 def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
-    """Yield a file of rows as UTF-8 CSV with a header and "\\n" line ends on every system."""
+    """Yield the pieces of a file of rows as UTF-8 CSV, with a header and "\\n" line ends on every system."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -127,8 +133,8 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
     yield written(shape.header)
     end = f",{MARK}\n" if shape.marked else "\n"
     ends = [","] * (len(shape.names) - 1) + ["," if shape.weighted else end]
-    nothing = _texts([""])[0]  # a text of Python would load pandas
-    alone = len(shape.header) == 1  # an empty label is quoted there alone
+    nothing = _texts([""])[0]  # a Python string would load pandas
+    alone = len(shape.header) == 1  # only in a single column is an empty label quoted
     texts = [
         _texts([written([label] if alone else [label, ""]).decode()[: -1 if alone else -2] + ending for label in labels])
         for labels, ending in zip(shape.labels, ends, strict=True)
@@ -143,11 +149,11 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
 
 
 def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[bytes]:
-    """Yield a file of rows as Parquet: every column a dictionary of all its labels, ordered where its bins are.
+    """Yield the pieces of a file of rows as Parquet. Every column is a dictionary of all its labels, ordered if its bins are.
 
     Parameters
     ----------
-    says_synthetic : whether the metadata of the file say that it is synthetic.
+    says_synthetic : whether the metadata of the file state that the rows are synthetic.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -161,7 +167,7 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
     columns += [pa.field(WEIGHT, pa.float64())] if shape.weighted else []
     columns += [pa.field(SYNTHETIC, pa.int8())] if shape.marked else []
     schema, sink = pa.schema(columns, metadata=METADATA if says_synthetic else None), io.BytesIO()
-    sorted_by = schema.names[:1]  # least and largest value tell a reader what to skip in the columns that rows are sorted by
+    sorted_by = schema.names[:1]  # statistics help a reader only in the column that rows are sorted by
     with pq.ParquetWriter(sink, schema, compression="snappy", write_statistics=sorted_by) as writer:
         for rows in file.batches:
             arrays = [_numbers(rows.keys, pa.int64())] if shape.key else []
@@ -187,14 +193,14 @@ def _taken(sink: io.BytesIO) -> bytes:
 
 
 def _numbers(values: np.ndarray, kind: Any) -> Any:
-    """Return an Arrow array over the memory of these numbers, none missing; `pa.array` would import pandas."""
+    """Return an Arrow array that shares the memory of these numbers, without missing values. `pa.array` would import pandas."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def _texts(labels: Sequence[str]) -> Any:
-    """Return an Arrow array of texts, none missing, without pandas, too."""
+    """Return an Arrow array of texts without missing values. `pa.array` would import pandas."""
     import pyarrow as pa
 
     encoded = [label.encode() for label in labels]

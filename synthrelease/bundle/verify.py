@@ -1,7 +1,7 @@
-"""All checks of a bundle, in order; those that build on a failed one are not made.
+"""Run all checks of a bundle in order; a check that builds on a failed one is not run.
 
-Three parts: what stands alone (`alone`), what follows from the specification by the classes of the program (`plan`), and what
-the program writes (`documents`). The first needs neither of the others, and imports nothing of them.
+The checks have three parts: checks from the folder alone (`alone`), checks of the plan and the figures by the classes of the
+program (`plan`), and a comparison of all documents (`documents`). The first part imports nothing from the other two.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from synthrelease.spec.canonical import WORDS, read_tables
 
 PLANNED = ("plan", "minimum count", "configuration", "figures")
 WRITTEN = ("documents",)
-"""Checks that are not made where the table or the schema could not be read."""
+"""Names of the checks that are not run if the table or the schema could not be read."""
 DeferredCheck = tuple[str, Callable[[], Check]]
-"""A check that needs the document and the table, by its name."""
+"""The name of a check that needs the document and the table, and a function that runs it."""
 
 
 def verify_bundle(
@@ -46,23 +46,24 @@ def verify_bundle(
     folder : the bundle.
     public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key. A key
         or a commitment that lies in one of the folders is refused.
-    earlier : folders of other releases of the same register; what this one says of them is checked.
+    earlier : folders of other releases of the same register. The statements of this release about them are checked.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether plan and figures are computed again from the specification, by the classes of the program.
-    documents : whether everything that follows from release.json and the table is written again and compared. Without either,
-        the part that stands alone is left.
-    trust : packages that took part in the release and may be run here, if they are installed as release.json states. Checks
-        that need another one are not known here.
+    documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`
+        and `documents`, only the checks from the folder alone are run.
+    trust : packages that took part in the release and whose code may run here, if they are installed in the version that
+        release.json states. Checks that need another package end without a result.
 
     Raises
     ------
-    InputError, SigningError : when the folder, the key or the commitment cannot be read, or one of the two lies in a folder.
+    InputError, SigningError : when the folder, the key or the commitment cannot be read, or the key or the commitment lies in
+        one of the folders.
 
     Notes
     -----
-    What it shows: the files belong together, and release.json says what follows from the specification that was fixed before.
-    What follows from nothing is in `Report.beyond`. Against a forger who writes the whole bundle anew, the specification
-    included, only a signature or a commitment helps (docs/bundle.md).
+    The checks show that the files belong together, and that release.json follows from the published specification.
+    `Report.beyond` lists statements that nobody can check from the bundle. A forger could write the whole bundle anew, with its
+    specification. Only a signature or a commitment protects against that (docs/bundle.md).
     """
     for path, role in ((public_key, "the publisher's key"), (commitment, "a commitment")):
         if path is not None:
@@ -102,7 +103,7 @@ def verify_files(
         checks += [Check(name=name, made=False) for name in names]
     else:
         missing = _not_known(alone.read[0], files, trust)
-        found = f"needs {missing}: install that version and say --trust, or ask somebody who has it"
+        found = f"needs {missing}: install that version and use --trust, or ask somebody who has it"
         for name, check in (
             *(_planned(files, *alone.read) if plan else ()),
             *(_written(files, *alone.read) if documents else ()),
@@ -121,9 +122,9 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Return the packages that took part and are not run here, in words; empty where there are none.
+    """Return the names of packages that took part in the release and cannot be run here; empty if there are none.
 
-    A package of which specification.json has nothing is none that took part: then all checks are made, and that is found.
+    If specification.json does not list the packages of release.json, all checks are run, and they report this difference.
     """
     if not document.plugins:
         return ""
@@ -146,7 +147,7 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
 
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield by their names the checks that take the classes of criteria and generators."""
+    """Yield the checks that use the classes of criteria and generators, with their names."""
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
     from synthrelease.published.measurements import NAME
@@ -160,7 +161,7 @@ def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 
 
 def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield by their names the checks that take the program that writes a bundle."""
+    """Yield the checks that write documents of the bundle again, with their names."""
     from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME
 
@@ -178,5 +179,5 @@ def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
     problems = (
         () if rarest >= promised else (f"data.csv: a row occurs {so_many(rarest, 'time')}, expected at least {promised}",)
     )
-    summary = f"every row occurs at least {so_many(rarest, 'time')}; promised is {promised}"
+    summary = f"every row occurs at least {so_many(rarest, 'time')}; the release promises {promised}"
     return Check(name="minimum count", found=summary, problems=problems)

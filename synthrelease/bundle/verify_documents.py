@@ -1,4 +1,4 @@
-"""Write the documents of a release again and compare them: documents, estimates, files for statistical packages."""
+"""Check the documents of a release: write the documents, estimates and files for statistical packages again, and compare."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ _DOCUMENTS_SHOWN = 60
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Compare every document byte for byte with the one that release.json and the table give; missing files are
-    named before.
+    """Check that every document is byte for byte the one that release.json and the table determine.
+
+    Another check reports missing files.
     """
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
     unsorted = other_rows(document, table, files, "csv")
-    problems = [f"{name}: expected sorted rows in the layout in which they were written, found another" for name in unsorted]
+    problems = [f"{name}: expected sorted rows in the layout of synthrelease, found another layout" for name in unsorted]
     of_parquet = _of_other_writer(document)
     if of_parquet:
         sizes_of = [
@@ -55,44 +56,44 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
         of_parquet = f"{of_parquet}; {sizes_told}"
     for name in () if of_parquet else other_rows(document, table, files, "parquet"):
         how = f"pyarrow {document.versions['pyarrow']} writes on a processor of the kind {processor()}"
-        problems.append(f"{name}: expected the bytes that {how}, found others")
+        problems.append(f"{name}: expected the bytes that {how}, found other bytes")
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")
     here_, writer = own_version(), document.written_by
     if problems and here_ != writer:
         problems.append(f"the documents were written by synthrelease {writer}, this is {here_}: check them with that version")
-    summary = f"{len(expected)} documents say what release.json says"
+    summary = f"{len(expected)} documents agree with release.json"
     if of_parquet:
-        limits = (f"Not all was compared: {of_parquet}.",)
+        limits = (f"Some files were not compared: {of_parquet}.",)
         return Check(name="documents", found=f"{summary}; {of_parquet}", problems=tuple(problems), limits=limits)
     return Check(name="documents", found=summary, problems=tuple(problems))
 
 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
-    """Return the CSV or Parquet files that differ from what this version writes for the table.
+    """Return the names of CSV or Parquet files whose bytes differ from those that this version writes for the table.
 
-    Rows alone do not tell: between and in pages of Parquet there is room that no reader looks at.
+    Comparing the rows alone would not be enough, because a Parquet file has gaps that readers skip.
     """
     return [name for name, pieces in row_files(document, table, ending).items() if not files.holds(name, pieces)]
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Return a message where Parquet bytes cannot be compared, because this machine would write other bytes."""
+    """Return the reason why Parquet bytes cannot be compared on this machine; empty if they can."""
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
     for name, version in running.items():
         writer = versions.get(name, "")
         if writer != version:
-            compared = "rows and the order of its parts alone"
+            compared = "only its rows and the order of its parts"
             wrote = f"{name} {writer or 'unknown'} wrote it, this is {version}"
             return f"bytes of {document.parquet} not compared, {compared} ({wrote})"
     return ""
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Return the place of the first difference between two texts, with what each has there."""
+    """Return a description of the first difference between two texts, with the text of each at that place."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -109,7 +110,7 @@ def _around(line: str, start: int) -> str:
 ANSWERS = "model answers"
 
 _ESTIMATES_RELATIVE = 1e-4
-"""Ends of intervals that are computed again may differ by so much of their width, from one machine to another."""
+"""Tolerance for recomputed interval ends, as a part of the interval's width: machines differ in the last digits."""
 
 
 def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -125,7 +126,7 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that every answer and interval of a named model follows from the published sums."""
+    """Check that every answer and interval of a question in [[models]] follows from the published sums."""
     part, measured = document.models, files.get(measurements.NAME)
     problems = []
     if part is not None:
@@ -142,7 +143,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield what version 1.0.0 did not state about estimates, one sentence each."""
+    """Yield sentences on what version 1.0.0 did not state about estimates."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is not there: documents of version {document.written_by} may have none."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -154,13 +155,13 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
 
 
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield whether there is no list of estimates where the noisy tables answer something."""
+    """Yield a problem if estimates.csv is missing although the noisy tables answer some question."""
     if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
         yield f"{CSV}: expected in release.json, with what the published noisy tables answer; not there"
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield lines of estimates.csv that do not follow from measurements.json; also for the table in other formats."""
+    """Yield problems with estimates.csv and its copies in other formats: lines that do not follow from measurements.json."""
     try:
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
@@ -181,14 +182,14 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         yield f"{CSV}: expected the layout in which it was written, found another"
     for name, content in table_files(document, read).items():
         if files.get(name) != content:
-            yield f"{name}: expected the lines of {CSV}, found others"
+            yield f"{name}: expected the lines of {CSV}, found other lines"
 
 
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
-    """Return whether a stated value equals the value that was computed again.
+    """Return whether a stated value equals the recomputed value.
 
-    Numbers may differ by so much from one machine to another, by a part of the width of their interval where they have one. The
-    same numbers are missing, and everything else is equal.
+    Numbers may differ by a small tolerance, because machines differ: a part of the width of their interval if they have one,
+    else of their size. Missing numbers must be missing in both, and all other values must be equal.
     """
     if isinstance(right, BaseModel | EstimateLine):
         low, high = getattr(right, "low", getattr(right, "lower", None)), getattr(right, "high", getattr(right, "upper", None))
@@ -241,7 +242,7 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
 
 
 def statistical(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Check that the files for statistical packages hold the rows of the table, the labels of its bins, and nothing else."""
+    """Check that the files for statistical packages contain exactly the rows of the table and the labels of its bins."""
     problems = tuple(_statistical_problems(document, table, files))
     return Check(name=STATISTICAL, found="the rows and labels of the table", problems=problems)
 

@@ -1,4 +1,4 @@
-"""The released figures agree with their noise, their thresholds, their intervals and the released table."""
+"""Check that the released figures agree with their noise, thresholds and intervals, and with the released table."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ from synthrelease.published.verify.checks import Check
 # The bounds of criteria that measurements answer, computed again from measurements.json and the released table.
 
 _RELATIVE = 1e-9
-"""What is computed again may differ by so much, from one machine to another."""
+"""Relative tolerance for recomputed values: machines differ in the last digits."""
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """Yield the problems with the bounds, one sentence each.
+    """Yield the problems with bounds that follow from measurements, one sentence each.
 
     Parameters
     ----------
-    facts : with the released table, and the rules for private rows.
-    content : of measurements.json; empty where there is none.
+    facts : the public facts, with the released table and the rules for private rows.
+    content : the content of measurements.json; empty if there is no such file.
     """
     answered = [part for part in document.criteria if part.answered]
     bounds = document.selection.bounds
@@ -87,7 +87,12 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
 
 
 def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
-    """Return the measurements on the released bins. Raises Unexpected for a wrong format."""
+    """Return the measurements on the released bins.
+
+    Raises
+    ------
+    Unexpected : for a wrong format.
+    """
     labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
     tables, sums, read = [], [], read_measurements(content, unknown="forbid")
     for part_of_sum in read.sums or []:
@@ -117,8 +122,9 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that the measured tables and their epsilons follow from the configuration and the charges. Nothing determines a
-    noisy count.
+    """Check that the measured tables and their epsilons follow from the configuration and the charges.
+
+    The noisy counts themselves cannot be checked.
     """
     try:
         read = read_measurements(files.get(NAME, b""), unknown="forbid")
@@ -175,7 +181,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Yield the columns of every table, and its cost."""
+    """Yield the columns and the cost of every table that the configuration measures."""
     generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
@@ -187,7 +193,10 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """Yield of every sum its name, columns, epsilon, how many share its noise, and steps, on the measured bins."""
+    """Yield, for every sum of the configuration: name, columns, epsilon, number of sums that share its noise, and steps.
+
+    Steps are on the measured bins.
+    """
     generator, part = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
         return
@@ -197,7 +206,7 @@ def _expected_sums(
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
-    """Return the generator that measured and its budget; None where none did."""
+    """Return the generator that measured the published tables, with its budget; None if no generator measured."""
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
     charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
@@ -233,8 +242,8 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """Yield a problem where a table's total differs from the number of rows by more than its noise, since a table counts each
-    row once. So any two tables agree, too.
+    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. A table counts each row
+    once, so this check also compares every two tables.
 
     The limit is exceeded with a probability of 1e-15: sums of k Laplace draws of scale b have a moment generating function
     of at most exp(2 k (b t)^2) for b t up to sqrt(1/2), and normal ones a smaller one. In a million rounds of a search, that
@@ -260,14 +269,18 @@ def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: l
 
 
 _REACH = 25
-"""Standard deviations of noise: no honest figure is farther off."""
+"""Number of standard deviations of the noise that no honest figure exceeds."""
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Check that every criterion was met or passed the joint test, and that everything beside its figure follows from public
+    """Check that every criterion was met or passed the joint test, and that all statements about its figure follow from public
     facts.
 
-    So does the figure itself where the measurements answer (`bundle.verify_figures`): `measured` is measurements.json.
+    Where measurements answer a criterion, its figure is recomputed as well.
+
+    Parameters
+    ----------
+    measured : the content of measurements.json.
     """
     names = Counter(criterion.name for criterion in document.criteria)
     problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
@@ -286,7 +299,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield what an older version did not state about figures, one sentence each."""
+    """Yield sentences on what an older version did not state about figures."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
@@ -318,8 +331,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
     """Yield a problem for a figure that lies farther outside the range of exact figures than its noise can reach.
 
     Laplace noise is beyond 25 of its standard deviations with a probability of 4.5e-16 (noise that figures share, less
-    often): in a million rounds of a search, below 1e-9. Nothing is added to the distance of a noisy line, which is within
-    the range itself. An upper bound by the measurements is computed again instead.
+    often): in a million rounds of a search, below 1e-9. A figure of a noisy fitted line has no added noise, so it lies within
+    the range itself. An upper bound from measurements is recomputed instead.
     """
     if criterion.answered:
         return
@@ -333,9 +346,10 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a problem where a shared noise does not follow from the epsilons of its figures, or states a wrong number or cost.
+    """Yield a problem if a shared noise does not follow from the epsilons of its figures, or states a wrong number or cost.
 
-    In bundles of versions before 1.0.0 none may do so, and none does where a law of rounds is accounted as a curve.
+    Figures of versions before 1.0.0 cannot share noise, nor can figures where the number of rounds is accounted as a Renyi
+    curve.
     """
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:
@@ -400,7 +414,10 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Yield whether a criterion has a limit for the file just where one follows. Documents of version 1.0.0 state none."""
+    """Yield a problem if a limit for the file is stated where none follows, or missing where one follows.
+
+    Documents of version 1.0.0 state no such limits.
+    """
     if criterion.interval is None or (criterion.interval.file_high is None and document.first_documents):
         return
     try:

@@ -1,4 +1,4 @@
-"""Compute again what follows from the published specification: the plan, and what else was fixed before the run."""
+"""Check the plan: recompute from the published specification everything that was fixed before the run."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from synthrelease.spec.load import read_specification
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 from synthrelease.spec.shortlist import configuration_of
 
-# The configuration and the criteria are ones that this program knows, with parameters that it would accept.
+# Check that the program knows the configuration and the criteria, and accepts their parameters.
 
 
 def configuration(document: ReleaseDocument) -> Check:
-    """Check that the classes of generator, projection and criteria accept their settings, and that the released bins are the
-    drawn ones.
+    """Check that generator, projection and criteria accept their published settings, and that the released bins are the drawn
+    ones.
     """
     problems = [*_parts(document)]
     for criterion in document.criteria:
@@ -85,11 +85,11 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
 
 
 _SHOWN = 5
-"""Differences that are reported; there may be as many as release.json has values."""
+"""Number of differences that are reported. There may be as many as release.json has values."""
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
-    """Read the specification as a release does, names of columns and settings of every class included, and compare."""
+    """Check that release.json agrees with the specification, which is read with all the checks of a release."""
     try:
         spec = read_specification(files.get(NAME, b""))
         if document.provisional and all(part.one_noise is None for part in document.criteria):  # figures shared no noise
@@ -126,8 +126,9 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 
 
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
-    """Yield options for which release.json and the specification differ; the specification may lack those that are
-    words alone.
+    """Yield problems with options that differ between release.json and the specification.
+
+    The specification may lack options that hold only texts for readers.
     """
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
@@ -163,14 +164,14 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 
 
 def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
-    """Yield the values that differ, each with its place."""
+    """Yield a sentence for each value that differs, with its place."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
         yield f"{dotted([path, *steps])}: expected {expected_text}, found {text}"
 
 
 def _shown(value: Any) -> str:
-    """Return how two values of one kind differ: by the length of a list, or by the names of a table."""
+    """Return a text that shows how two values of one type differ: the length of a list, or the names of a table."""
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")
     return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else value_text(value)

@@ -1,10 +1,10 @@
-"""The folder of a release: its files by name, keys that sign it, and how it gets its name as a whole or not at all.
+"""Write the folder of a release: its files, the keys that sign it, and a name that it gets complete or not at all.
 
-The name of what will be written is taken before anything is paid for: of two runs into one name one alone is charged. A
-folder `.NAME.partial` beside it belongs to the run that made it, as long as that run lives: what is written is put together
-in there and then gets its name. A run that was killed leaves the folder behind, and the next one removes it, whatever its own
-name is. It is removed only where its writer is surely dead: it was made by this program, on this machine, and nobody holds
-the lock that ends with a process. What is not sure is left, and said.
+A run reserves the name of its output before any budget is spent, so of two runs with the same name only one is charged. The
+folder `.NAME.partial` beside the output belongs to that run while it lives. The run writes the files into it and then renames
+it. A killed run leaves this folder behind, and the next run into the same parent folder removes it. It is removed only if its
+writer is surely dead: this program made it on this machine, and no process holds its lock, which ends with the process. In case
+of doubt the folder stays, and a message names it.
 """
 
 from __future__ import annotations
@@ -72,11 +72,12 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Return the content of a commitment. Reads no data, and of the ledger only its name and head.
+    """Return the content of a commitment. No data are read, and only the name, number and head of the ledger.
 
     Parameters
     ----------
-    spec : drawing from the shortlist alone, where one is given.
+    spec : the specification, restricted to the shortlist if one is given.
+    ledger : the ledger of the dataset; None if the commitment names no ledger.
 
     Raises
     ------
@@ -101,16 +102,15 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
     )
 
 
-# What release.json does not hold is a function of it and of the released table, so that `verify` can write it again.
+# Everything that is not in release.json is a function of release.json and the released table, so `verify` can write it again.
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return the released table, release.json, and by name the files that do not follow from these: data, and the
-    specification.
+    """Return the released table, release.json, and the files that do not follow from them: data files and the specification.
 
     Parameters
     ----------
-    keep : what becomes of the tables of rows, which are made piece by piece.
+    keep : function that stores each table of rows, which is made piece by piece.
     """
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
@@ -140,13 +140,13 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return how often each released row occurs at least: the projection's and the criteria's word."""
+    """Return the minimum number of times that each released row occurs, as projection and criteria promise."""
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
 
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the released rows in every requested format, each as pieces that are made when they are needed."""
+    """Return the released rows in every requested format: for each file name, an iterable of bytes that is made on demand."""
     plain = (row_files(document, table, ending) for ending in ("csv", "parquet"))
     return {**next(plain), **next(plain), **statistical_files(document, table)}
 
@@ -154,13 +154,13 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
 def written(
     document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int], measured: bytes | None = None
 ) -> dict[str, bytes]:
-    """Return the documents that follow from release.json, the table and the noisy tables; `verify` writes them again and
+    """Return the documents that follow from release.json, the table and the noisy tables. `verify` writes them again and
     compares.
 
     Parameters
     ----------
     sizes : lengths of the data files in bytes.
-    measured : the content of measurements.json; None where there is none.
+    measured : the content of measurements.json; None if there is no such file.
     """
     dataset = Dataset.of(document, sizes)
     shared = OfAllLanguages.of(document, table)
@@ -190,7 +190,7 @@ def make_key(path: Path, password: bytes | None) -> str:
 
     Returns
     -------
-    The fingerprint of the key, to be published where readers can find it.
+    The fingerprint of the public key. Publish it where readers can find it.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
     Raises
     ------
-    SigningError : when there is none, or the password is not right.
+    SigningError : when the file holds no Ed25519 private key, or the password is missing or wrong.
     """
     serialization = cryptography("hazmat.primitives.serialization")
     content = key_file(path)
@@ -222,7 +222,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
         raise SigningError(f"{path}: expected the password of this key (--password-file FILE), found none.")
     try:
         key = serialization.load_pem_private_key(content, password if b"ENCRYPTED" in content else None)
-    except Exception:  # of many kinds, none of which may quote the key
+    except Exception:  # no message of a library may quote the key
         key = None
     if not isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
         raise SigningError(f"{path}: expected an Ed25519 private key in PEM and its password, found something else.")
@@ -230,12 +230,22 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
 
 def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
-    """Return the key that signs, None when none is given. Read before anything is spent."""
+    """Return the key that signs; None if no path is given. It is read before anything is spent.
+
+    Raises
+    ------
+    SigningError, InputError : as `load_private_key` and `read_password`.
+    """
     return None if path is None else load_private_key(path, read_password(password_file))
 
 
 def read_password(path: Path | None) -> bytes | None:
-    """Return the first line of a file. Raises InputError when that line is empty or the file cannot be read."""
+    """Return the password, which is the first line of a file; None without a file.
+
+    Raises
+    ------
+    InputError : when that line is empty or the file cannot be read.
+    """
     if path is None:
         return None
     problem, content = "", b""
@@ -266,30 +276,39 @@ except ImportError:  # Windows, where no folder can be locked
 
 ENDING = ".partial"
 WRITER = "writer"
-"""A file in the folder that says which program made it, on which machine."""
+"""Name of the file in the partial folder that says which program made it, and on which machine."""
 CONTENT = "content"
-"""In the folder: what will get the name."""
+"""Name of the entry in the partial folder that will get the final name."""
 _SPACE = "space"
-"""In the folder: a file that keeps space free."""
+"""Name of the file in the partial folder that reserves disk space."""
 _MOST_KEPT = 2**30
-"""Bytes: some file systems keep space by writing it."""
+"""Largest reservation in bytes. Some file systems reserve space by writing it."""
 _TRIES = 100
 MAX_NAME = 200
-"""Bytes of the folder's name: file systems allow 255, and the folder gets a longer, temporary name first."""
+"""Largest number of bytes in the folder's name. File systems allow 255, and the temporary name is longer."""
 
 
 def check_free(folder: str | Path) -> Path:
-    """Return the folder's path. Raises OutputError if something is there or its parent cannot be written to.
+    """Return the path of a new folder. Called before private data are read, so that a bad path costs no budget.
 
     Raises
     ------
-    OutputError : otherwise. Called before private data are read, so that no budget is lost on a bad path.
+    OutputError : when something exists at the path, or its parent cannot be written to.
     """
     return check_free_name(Path(folder), "a folder")
 
 
 def check_free_name(path: Path, kind: str) -> Path:
-    """Return the path of a new file or folder. Raises OutputError as `check_free`."""
+    """Return the path of a new file or folder.
+
+    Parameters
+    ----------
+    kind : "a folder" or another name for the message.
+
+    Raises
+    ------
+    OutputError : when something exists at the path, its name is too long, or its parent cannot be written to.
+    """
     if os.path.lexists(path):
         raise OutputError(f"{path}: expected {kind} that does not exist yet, found one. Nothing was overwritten.")
     parent = path.absolute().parent
@@ -304,11 +323,11 @@ def check_free_name(path: Path, kind: str) -> Path:
 
 @contextmanager
 def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
-    """Make the private folder in which the content of `path` is put together. It is removed at the end, also after an error.
+    """Reserve the name `path` and yield the private folder in which its content is written. The folder is removed at the end.
 
     Raises
     ------
-    OutputError : when another run has taken the name, something has it already, or it cannot be used.
+    OutputError : when another run has reserved the name, something exists at the path, or it cannot be written to.
     """
     path = check_free_name(Path(path), kind)
     workspace, lock = _take(path)
@@ -325,7 +344,7 @@ def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
 
 
 def _take(path: Path) -> tuple[Path, int | None]:
-    """Return the folder, which nobody else has, and its lock (None where folders cannot be locked)."""
+    """Return a new private folder that no other run uses, and its lock (None if this system cannot lock folders)."""
     workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes it"
     for _ in range(_TRIES):
         try:
@@ -338,7 +357,7 @@ def _take(path: Path) -> tuple[Path, int | None]:
             problem = f"a place that cannot be written to ({error.strerror})"
             break
         lock, sure = _lock(workspace)
-        if sure and lock is None:  # somebody took it for a dead one before it was locked
+        if sure and lock is None:  # another run removed it as dead before it was locked
             continue
         try:
             with open(workspace / WRITER, "x", encoding="utf-8", opener=_for_its_owner) as file:
@@ -349,12 +368,13 @@ def _take(path: Path) -> tuple[Path, int | None]:
             break
         return workspace, lock
     advice = f" If no run is under way there, remove {workspace}." if problem.startswith("another") else ""
-    raise OutputError(f"{path}: expected a name that nobody else is writing, found {problem}.{advice} Nothing was spent.")
+    raise OutputError(f"{path}: expected a name that no other run is writing, found {problem}.{advice} Nothing was spent.")
 
 
 def _remove_dead(workspace: Path) -> bool:
-    """Return whether a folder left by a dead run was removed or is gone; False where its run may be alive, or the folder is no
-    such folder.
+    """Return whether the partial folder of a dead run is gone.
+
+    False if its run may be alive, or if synthrelease did not make the folder.
     """
     lock, sure = _lock(workspace)
     try:
@@ -375,8 +395,9 @@ def _remove_dead(workspace: Path) -> bool:
 
 
 def _lock(workspace: Path) -> tuple[int | None, bool]:
-    """Return (the lock of a folder, whether its holder is known). None and True: another run holds it, or the folder
-    is gone.
+    """Return the lock of a folder, and whether it is certain who holds it.
+
+    None and True: another run holds the lock, or the folder is gone.
     """
     if _fcntl is None:
         return None, False
@@ -384,7 +405,7 @@ def _lock(workspace: Path) -> tuple[int | None, bool]:
         descriptor = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None, True
-    except OSError:  # no folder of ours
+    except OSError:  # not a folder of this program
         return None, False
     sure = True
     try:
@@ -404,20 +425,20 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _mark() -> str:
-    """Return the content of the mark that identifies folders of this program and this machine."""
+    """Return the text that identifies the partial folders of this program on this machine."""
     return f"synthrelease on {platform.node()}\n"
 
 
 def keep_space(workspace: Path, size: int) -> None:
-    """Ask for space where the name was taken, and keep what the file system lets keep, until `give_back`.
+    """Reserve disk space in the partial folder until `give_back`, as far as the file system can.
 
     Parameters
     ----------
-    size : bytes.
+    size : number of bytes.
 
     Raises
     ------
-    OutputError : when there is less.
+    OutputError : when there is less free space.
     """
     free, problem = shutil.disk_usage(workspace).free, ""
     try:
@@ -432,31 +453,31 @@ def keep_space(workspace: Path, size: int) -> None:
     if problem:
         give_back(workspace)
         raise OutputError(
-            f"{workspace.parent}: expected {size / 1e6:.1f} MB of free space, about what the released files take, found "
+            f"{workspace.parent}: expected {size / 1e6:.1f} MB of free space, about the size of the released files, found "
             f"{problem}. Nothing was spent."
         )
 
 
 def give_back(workspace: Path) -> None:
-    """Free the space that was kept."""
+    """Free the reserved disk space."""
     (workspace / _SPACE).unlink(missing_ok=True)
 
 
 # The output folder: private to its owner, complete or absent, never overwritten.
 
 NO_TIME = 315_532_800
-"""1 January 1980, the earliest that a zip archive can hold."""
+"""Time stamp of all released files: 1 January 1980, the earliest that a zip archive can hold."""
 
 
 def write_bundle(
     release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
 ) -> Path:
-    """Write the bundle of a release, signed when a private key is given, into a new folder (`new_folder`).
+    """Write the bundle of a release into a new folder (`new_folder`), signed if a private key is given.
 
     Raises
     ------
-    OutputError : when it cannot be written, or when its documents cannot: the table and release.json are then there without
-        them, so that what was paid for is not lost.
+    OutputError : when the folder cannot be written, or when its documents cannot. In the second case the table and release.json
+        are written without them, so that the spent budget is not lost.
     """
     failed, documents = "", {}
     with new_folder(folder, workspace) as new:
@@ -469,8 +490,8 @@ def write_bundle(
         new.seal(data | {"release.json": document.dumped(), **documents}, key)
     if failed:
         raise OutputError(
-            f"{folder}: the table and release.json were written, the other documents could not be ({failed}). Do not run the "
-            "release again: it would be paid for again."
+            f"{folder}: the table and release.json were written, but the other documents could not be written ({failed}). Do "
+            "not run the release again: its budget would be spent again."
         )
     return Path(folder)
 
@@ -478,24 +499,39 @@ def write_bundle(
 def write_folder(
     contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
 ) -> Path:
-    """Write files with their checksums into a new folder (`new_folder`). Raises OutputError as that does."""
+    """Write files with their checksums into a new folder (`new_folder`), signed if a private key is given.
+
+    Raises
+    ------
+    OutputError : as `new_folder`.
+    """
     with new_folder(folder, workspace) as new:
         new.seal(Files(contents), key)
     return Path(folder)
 
 
 class NewFolder:
-    """A folder that is being put together where nobody else looks."""
+    """A folder that is being written under its temporary name."""
 
     def __init__(self, path: Path):
         self._path = path
 
     def keep(self, name: str, pieces: Iterable[bytes]) -> OnDisk:
-        """Write a file piece by piece, so that it is never held as a whole. Raises OSError."""
+        """Write a file piece by piece, so that the whole file is never in memory.
+
+        Raises
+        ------
+        OSError : when it cannot be written.
+        """
         return _write(self._path / name, pieces)
 
     def seal(self, contents: Files, key: Ed25519PrivateKey | None = None) -> None:
-        """Write the files that are not there yet, and their checksums, signed when a key is given. Raises OSError."""
+        """Write the files that are not written yet, and the checksums of all files, signed if a key is given.
+
+        Raises
+        ------
+        OSError : when a file cannot be written.
+        """
         for name, content in _sealed(contents, key).contents.items():
             if isinstance(content, bytes):
                 _write(self._path / name, [content])
@@ -506,18 +542,18 @@ class NewFolder:
 
 @contextmanager
 def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
-    """Put files together beside `folder`, then rename them to it in one step: it exists complete or not at all.
+    """Write files beside `folder`, then rename them to `folder` in one step, so that it exists complete or not at all.
 
     Parameters
     ----------
-    workspace : where the name was taken (`taking`); taken here when omitted.
+    workspace : the folder of `taking`, if the name is reserved already; otherwise the name is reserved here.
 
-    The folder is created with mode 0700 and its files with 0600. They bear no time: the end of a run tells how many rounds
-    it took, and an archive of the folder would tell when it ended. The signature is of the checksums.
+    The folder has mode 0700 and its files have mode 0600. Their time stamps are constant, because the end of a run would reveal
+    the number of its rounds. A signature is over the checksums.
 
     Raises
     ------
-    OutputError : when the folder appeared in the meantime or the disk cannot be written to.
+    OutputError : when something exists at `folder` by now, or the disk cannot be written to.
     """
     folder = check_free(folder)
     failed = partial("{}: the release could not be written ({}). The planned budget is spent.".format, folder)
@@ -534,8 +570,8 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
 
     Parameters
     ----------
-    workspace : where the name was taken (`taking`); taken here when omitted.
-    failed : makes the message of an OutputError of the reason why the disk cannot be written to.
+    workspace : the folder of `taking`, if the name is reserved already; otherwise the name is reserved here.
+    failed : function that turns the reason why the disk cannot be written to into the message of an OutputError.
     """
     problem = ""
     with nullcontext(workspace) if workspace is not None else taking(path, kind) as inside:
@@ -574,10 +610,10 @@ def _write(path: Path, pieces: Iterable[bytes]) -> OnDisk:
         return OnDisk.written(path, file, digest.hexdigest())
 
 
-# A released folder as one .zip file that says nothing but what is in the folder. Archives made by hand tell more: tar and the
-# zip of a file manager store when each file was written, and by whom. When a run ended tells how long it took, and that how
-# many rounds. Here times are those of the folder, 1 January 1980; names are sorted, modes fixed, and there are no further
-# fields. Contents are stored as they are, since compressors differ between versions. The same folder gives the same bytes.
+# A released folder as a .zip file that reveals nothing but its files. Archives made by hand also store when each file was
+# written, and by whom. The end of a run would reveal how long it took, and so the number of its rounds. Here the times are
+# those of the folder (1 January 1980), names are sorted, and modes are fixed. Contents are not compressed, because compressors
+# differ between versions. The same folder gives the same bytes.
 
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
@@ -585,8 +621,11 @@ _MODE = 0o100600 << 16
 
 
 def check_archive(path: str | Path, folder: str | Path) -> Path:
-    """Return the archive's path. Raises OutputError if something is there or it cannot be written; nothing has been
-    spent then.
+    """Return the path of a new archive. Called before anything is spent.
+
+    Raises
+    ------
+    OutputError : when something exists at the path, it does not end with .zip, lies inside the folder, or cannot be written.
     """
     path, folder = Path(path), Path(folder)
     if path.suffix != ".zip":
@@ -602,11 +641,11 @@ def write_archive(folder: str | Path, path: str | Path, workspace: Path | None =
 
     Parameters
     ----------
-    workspace : where the archive's name was taken (`taking`); taken here when omitted.
+    workspace : the folder of `taking`, if the archive's name is reserved already; otherwise the name is reserved here.
 
     Raises
     ------
-    OutputError : when something is at `path`, or it cannot be written. The folder stays as it is.
+    OutputError : when something exists at `path`, or it cannot be written. The folder is not changed.
     """
     folder, path = Path(folder), check_archive(path, folder)
     failed = partial("{0}: the archive could not be written ({2}). The released folder {1} is complete.".format, path, folder)

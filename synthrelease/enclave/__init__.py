@@ -1,3 +1,1 @@
-"""Where private data are: reading files to counts, the door that `spend` opens, the rows that a release works with, and what
-keeps them in.
-"""
+"""Read private files into counts, and guard these counts: only `spend` (in `door`) opens them."""

@@ -1,7 +1,7 @@
-"""Work on the next parts of a file in threads, with results in the order of the parts, whichever ends first.
+"""Process the parts of a file ahead of need in threads, with results in the order of the parts.
 
-Nothing depends on the number of threads: results and errors are taken in order, an error of a later part only when its turn
-comes, or never.
+Nothing depends on the number of threads. Results and errors are taken in order, so an error of a later part is raised only when
+its turn comes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Generic, TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 8
-"""Parts of a file that are in memory at once, less two."""
+"""Largest number of threads. At most two more parts of a file than this are in memory."""
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # Windows, macOS
@@ -28,12 +28,12 @@ def processors() -> int:
 
 
 class Ahead(Generic[Part, Result]):
-    """The parts of a file that are being worked on, in order.
+    """The parts of a file that are processed in threads, in order.
 
     Parameters
     ----------
-    work : what is done with a part, in a thread.
-    parts : called for the next part of the file, in the thread of the caller; None at the end.
+    work : function that processes a part, in a thread.
+    parts : function that returns the next part of the file, or None at the end; called in the thread of the caller.
     """
 
     def __init__(self, work: Callable[[Part], Result], parts: Callable[[], Part | None]):
@@ -50,11 +50,11 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """Return the next part and its result; None at the end. Raises the error of reading it or of working on it.
+        """Return the next part and its result; None at the end. An error of reading or processing the part is raised here.
 
         Parameters
         ----------
-        ahead : whether to begin with the parts after it, too.
+        ahead : whether to start processing later parts, too.
         """
         while not self._ended and len(self._waiting) < (self._threads + 1 if ahead else 1):
             self._begin()
@@ -79,7 +79,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, self._pool.submit(self._work, part)))
 
     def forget(self) -> list[Part]:
-        """Give back the parts after the latest one; they will be requested again."""
+        """Return the parts after the latest one, without their results. They will be requested again."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

@@ -1,7 +1,8 @@
-"""Read Parquet files, and turn columns of Arrow, which databases give, too, into texts.
+"""Read Parquet files, and convert columns of Arrow (which databases also give) to texts.
 
-A number has its one text (`texts.decimal_text`), a date is written 1990-04-01, a time of day 13:45:00, both with a space
-between, a boolean "True" or "False", a dictionary as its values. The zone of a moment is that of its column.
+A number has its one text (`texts.decimal_text`). A date is written 1990-04-01, a time of day 13:45:00, and a moment as both
+with a space between, in the time zone of its column. A boolean is "True" or "False". A dictionary column has the texts of its
+values.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uu
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14
-"""Whole numbers that are no further apart are their own codes, counted from the lowest."""
+"""Largest range of whole numbers that are used as codes directly, counted from the smallest number."""
 
 
 class StringTexts(LazyTexts):
@@ -29,7 +30,7 @@ class StringTexts(LazyTexts):
 
     Parameters
     ----------
-    strip : which letter is left out where a text begins with it.
+    strip : a letter that is removed from the beginning of texts.
     """
 
     def __init__(self, array: Any, strip: str = ""):
@@ -43,8 +44,9 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Read numbers of a minus, digits and one mark, which pyarrow rounds correctly, as `float` does; 1e5 or " 1" are not
-        known here.
+        """Return the numbers of texts with an optional minus, digits and one decimal mark, as `float` reads them.
+
+        pyarrow rounds such texts correctly. Other numbers, such as 1e5 or " 1", are not marked as known.
         """
         from pyarrow import compute
 
@@ -56,11 +58,11 @@ class StringTexts(LazyTexts):
 
 
 class NumberTexts(LazyTexts):
-    """The texts of numbers that a file knows as such (`texts.float_text`).
+    """The texts of numbers that the file stores as numbers (`texts.float_text`).
 
     Parameters
     ----------
-    values : (n,) whole numbers of any type, or float64. The text of such a float is read as the very same float.
+    values : (n,) whole numbers of any type, or float64. The text of such a float gives the same float when it is read.
     """
 
     def __init__(self, values: np.ndarray):
@@ -100,7 +102,7 @@ class WithNull(LazyTexts):
 def batches_of_batches(
     batches: Iterable[Any], needed: Sequence[str], most_rows: int, texts_of: Callable[[str, Any], Texts] | None = None
 ) -> Iterator[Batch]:
-    """Yield the batches of Arrow record batches, by `texts_of` or `column_texts`."""
+    """Yield Arrow record batches as batches of texts, converted by `texts_of` or `column_texts`."""
     row = 1
     for batch in batches:
         for start in range(0, batch.num_rows, most_rows):
@@ -110,27 +112,32 @@ def batches_of_batches(
 
 
 def column_texts(name: str, array: Any) -> Texts:
-    """Return a column of Arrow as texts. Raises InputError when one is too long; looked for where the lengths are, not the
-    texts.
+    """Return a column of Arrow as texts.
+
+    The lengths are checked before any text is made.
+
+    Raises
+    ------
+    InputError : when a text is too long.
     """
     from pyarrow import compute, types
 
     values = array.dictionary if types.is_dictionary(array.type) else array
-    lengths = (compute.binary_length, compute.utf8_length)  # of few texts letters must be counted
+    lengths = (compute.binary_length, compute.utf8_length)  # for short columns, count the letters
     if is_text(values.type) and all((compute.max(length(values)).as_py() or 0) > LONGEST_TEXT for length in lengths):
         raise too_long(name)
     return as_texts(array)
 
 
 def as_texts(array: Any) -> Texts:
-    """Return a column of Arrow as texts; nulls and NaN as None."""
+    """Return a column of Arrow as texts, with None for nulls and NaN."""
     from pyarrow import types
 
     if is_uuid(array.type):
         encoded = array.storage.dictionary_encode()
         names = [_as_text(value) for value in type(array).from_storage(array.type, encoded.dictionary)]
         return Texts(texts=[*names, None], codes=whole_array(encoded.indices.fill_null(len(names))), typed=True)
-    if types.is_float16(array.type):  # which pyarrow cannot encode
+    if types.is_float16(array.type):  # pyarrow cannot encode this type
         numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
         return Texts(texts=float_texts(numbers), codes=codes.astype(np.int64), typed=True)
     if types.is_integer(array.type) and not array.null_count and len(array):
@@ -151,9 +158,7 @@ def as_texts(array: Any) -> Texts:
 
 
 def whole_array(array: Any) -> np.ndarray:
-    """Return the numbers of an Arrow array without nulls. Its own `to_numpy` would load pandas for it, which takes half a
-    second.
-    """
+    """Return the numbers of an Arrow array without nulls. Arrow's own `to_numpy` would load pandas, taking half a second."""
     return np.from_dlpack(array)
 
 
@@ -189,12 +194,13 @@ def _as_text(scalar: Any) -> str | None:
 
 
 def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
-    """Yield the batches of a file, each of at most so many rows, and, where the file states its size, at most so many bytes.
+    """Yield the batches of a file with at most `most_rows` rows each and, if the file states its size, at most `most_bytes`
+    bytes.
 
     Raises
     ------
-    InputError : when the file lacks a column or has one of a type that holds no single values. Whatever the library raises for
-        a damaged file (`reading.whole`).
+    InputError : when a needed column is missing or its type holds no single values. For a damaged file, any error of the
+        library (see `reading.whole`).
     """
     import pyarrow.parquet as pq
 
@@ -206,7 +212,7 @@ def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_byte
         check_header(schema.names, needed)
         for name in needed:
             check_type(name, schema.field(name).type, "Parquet")
-    # as dictionaries, in which a long text that many rows share stands once
+    # as dictionaries, which store a text that many rows share only once
     texts = [name for name in needed if is_text(schema.field(name).type)]
     with file.open("rb") as source, pq.ParquetFile(source, read_dictionary=texts) as opened:
         check_parquet(opened.metadata, needed)

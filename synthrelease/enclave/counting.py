@@ -1,7 +1,7 @@
-"""Count the rows of each cell: a sum over the batches of a file, or over files, in any order.
+"""Count the rows of each cell, over the batches of a file and over several files, in any order.
 
-Rows that have a bin in every column are counted, also those that a rule forbids: a rule is a mask over cells, so it is asked
-once for each cell that occurs, at the end.
+All rows with a bin in every column are counted, even if a plausibility rule forbids them. A rule is a mask over cells, so it is
+applied once to each occurring cell at the end.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""In the place of a kind of misfit rows, whatever they hold; in that of a column keys with members, which miss a root."""
+"""Special keys of `CountedRows.misfits`: READ in place of a kind counts all rows read; KEYS in place of a column counts keys of
+members without a root.
+"""
 
 DENSE = 2**24
-"""Layouts of at most so many cells are counted in one array (128 MiB, of which only what is used takes memory)."""
+"""Largest number of cells that are counted in one array (128 MiB, of which only the used part takes memory)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CountedRows:
-    """The counts of some rows. Private; the repr shows nothing.
+    """The counts of some rows. They are private, and the repr shows nothing.
 
     Attributes
     ----------
-    cells : the rows with a bin in every column.
-    n_rows : the number of all rows; where a key tells persons, the most records that so many persons can have.
-    problems : (column, kind) of values that must not occur; the cells are then of no use.
-    misfits : (column, kind) of values without a bin, with how many rows have one; (column, READ) with how many were read.
-    divided : whether rows of one key lie in several files of which each is read by itself.
+    cells : counts of the rows that have a bin in every column.
+    n_rows : number of all rows; if a key identifies persons, the largest number of records of so many persons.
+    problems : (column, kind) of forbidden values that occurred. The cells are then not used.
+    misfits : number of rows with a value without a bin, by (column, kind); number of rows read, by (column, READ).
+    divided : whether rows of one key are in several files that are read separately.
     """
 
     cells: Counts
@@ -49,7 +51,12 @@ class CountedRows:
 
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:
-    """Give every text of every batch its bin, and count. Raises InputError for too many rows."""
+    """Assign a bin to every text of every batch, and count the cells.
+
+    Raises
+    ------
+    InputError : for too many rows.
+    """
     cells, rule = CellCount(schema.layout), BinRule(schema, policy)
     for _, columns in batches:
         digits = rule.bins(columns)
@@ -59,11 +66,11 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """Assigns every text its bin, a batch at a time, and records forbidden texts.
+    """A rule that assigns a bin to every text, one batch at a time, and records forbidden texts.
 
     Attributes
     ----------
-    n_rows, problems, misfits : of all batches so far, as in `CountedRows`.
+    n_rows, problems, misfits : the attributes of `CountedRows` for all batches so far.
     """
 
     def __init__(self, schema: Schema, policy: InputTable):
@@ -73,10 +80,15 @@ class BinRule:
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
-        """Return the bins of each column of the schema. Raises InputError for too many rows."""
+        """Return the bins of each column of the schema for a batch.
+
+        Raises
+        ------
+        InputError : for too many rows.
+        """
         schema = self._schema
         of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
-        for counter in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
+        for counter in schema.counted:  # a row without a bin in a counted column is left out anyway
             rows = number_of_indicators(counter, {index: np.maximum(of_file[index].rows(), 0) for index in counter.marks})
             of_file[counter.column] = Digits(of_text=np.arange(len(schema.columns[counter.column].atoms)), codes=rows)
         digits = [of_file[index] for index in range(len(schema.columns))]
@@ -91,13 +103,14 @@ class BinRule:
         return digits
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
-        """Return these counts with the recorded facts."""
+        """Return these counts of cells with the recorded problems and misfits."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins, with texts that are no number or date as missing values: in the bin of missing values, or as MISSING
-    where the column has none.
+    """Return the bins with texts that are no number or date counted as missing values.
+
+    They get the bin of missing values, or MISSING if the column has no such bin.
     """
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
@@ -108,7 +121,7 @@ def check_number_of_rows(n_rows: int) -> None:
 
 
 class CellCount:
-    """The cells of the rows that were added, and how often each occurs."""
+    """A running count of the cells of all added rows."""
 
     def __init__(self, layout: Layout):
         self._layout = layout
@@ -116,7 +129,12 @@ class CellCount:
         self._others = Tally(layout)
 
     def add(self, digits: Sequence[Digits]) -> None:
-        """Count the rows of a batch that have a bin in every column. The bins of one column each."""
+        """Count the rows of a batch that have a bin in every column.
+
+        Parameters
+        ----------
+        digits : the bins of each column.
+        """
         complete = rows_with_bins(digits)
         words = words_of_mapped(
             self._layout, [np.maximum(column.of_text, 0) for column in digits], [column.codes for column in digits]
@@ -131,7 +149,7 @@ class CellCount:
             self._others.add(Counts.of_words(self._layout, words))
 
     def total(self) -> Counts:
-        """Return all that was added."""
+        """Return the counts of all added rows."""
         if self._dense is None:
             return self._others.total()
         codes = np.flatnonzero(self._dense)
@@ -139,6 +157,6 @@ class CellCount:
 
 
 def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
-    """Return (n_rows,) whether a row has a bin in every column; None where all have."""
+    """Return, as an (n_rows,) mask, the rows that have a bin in every column; None if all rows have."""
     without = [column for column in digits if column.of_text.min(initial=0) < 0]
     return np.all([(column.of_text >= 0)[column.codes] for column in without], axis=0) if without else None

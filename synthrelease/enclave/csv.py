@@ -1,7 +1,7 @@
-"""Read CSV files, also gzip, in batches: plain lines by a fast way, all others one by one, with the same meaning.
+"""Read CSV files, also gzip, in batches: simple lines by a fast reader, all others one by one, with the same result.
 
-Python's own `csv`, in strict mode, decides what a file says: pandas pads rows that are too short, cuts rows that are too long
-and cuts texts at a zero byte, all without a word. Lines that can be read in one way only are read faster (`PlainReader`).
+Python's own `csv` in strict mode decides what a file means, because pandas silently pads short rows, cuts long rows, and cuts
+texts at a zero byte. Lines that can be read in only one way are read by a faster reader (`PlainReader`).
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ from synthrelease.sources.tables import LONGEST_TEXT
 
 # The bytes of a CSV file in blocks of whole lines, and their text.
 #
-# A line end is never part of a letter in these encodings, so that each block can be decoded alone, in any thread.
+# In these encodings a line end is never part of a character, so each block can be decoded independently, in any thread.
 
 _MOST_BYTES = 4
-"""Of a letter in UTF-8."""
+"""Largest number of bytes of a character in UTF-8."""
 STRAY_LETTERS = "synthrelease.stray_letters"
-"""The name under which Python's decoders read bytes that are not UTF-8 as Windows-1252."""
+"""Name of the error handler with which Python's decoders read bytes that are not UTF-8 as Windows-1252."""
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Return the letters of bytes that are no UTF-8, and where to go on. A line end is never among them: each row is read
-    alone.
+    """Return the characters for bytes that are no UTF-8, and the position after them.
+
+    A line end is never among these bytes, so each row is read independently of the others.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -71,7 +72,7 @@ def open_text(file: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
 
 
 def open_bytes(file: Path, compressed: bool) -> IO[bytes]:
-    """Return the bytes of a file, unpacked where it is compressed."""
+    """Return the bytes of a file, unpacked if it is compressed."""
     if not compressed:
         return file.open("rb")
     return gzip.open(file, "rb")  # type: ignore[return-value]
@@ -82,12 +83,22 @@ def _errors(encoding: str) -> str:
 
 
 def text_of(block: bytes, encoding: str) -> str:
-    """Return the letters of whole lines. Raises UnicodeError."""
+    """Return whole lines as text.
+
+    Raises
+    ------
+    UnicodeError : for bytes that are no text in the encoding.
+    """
     return block.decode("utf-8" if encoding == "mixed" else encoding, _errors(encoding))
 
 
 def utf_8_of(block: bytes, encoding: str) -> bytes:
-    """Return the letters of whole lines in UTF-8. Raises UnicodeError."""
+    """Return whole lines in UTF-8.
+
+    Raises
+    ------
+    UnicodeError : for bytes that are no text in the encoding.
+    """
     if block.isascii():
         return block
     text = text_of(block, encoding)
@@ -95,13 +106,13 @@ def utf_8_of(block: bytes, encoding: str) -> bytes:
 
 
 class Blocks:
-    """The bytes of a file, several whole lines at a time. A failed read is not tried again.
+    """A reader of blocks of whole lines. A failed read is not repeated.
 
     Parameters
     ----------
-    file, compressed, encoding : of the file.
-    longest : characters of a line that nobody reads any more: a longer one is cut off somewhere behind them.
-    old_macs : whether a file without a line feed may have lines that end with a carriage return.
+    file, compressed, encoding : the open file, whether it is gzip, and its encoding.
+    longest : number of characters after which a longer line may be cut, because nobody reads the rest.
+    old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
 
     def __init__(self, file: Path, compressed: bool, encoding: str, longest: int, *, old_macs: bool = True):
@@ -117,7 +128,7 @@ class Blocks:
         self._file.close()
 
     def next(self, size: int) -> bytes:
-        """Return lines of about so many bytes together; empty at the end of the file. Raises whatever the file does."""
+        """Return lines of about `size` bytes together; empty at the end of the file. Errors of the file pass through."""
         block = self._read(size)
         if block.endswith(b"\n") or not block:
             return block
@@ -134,7 +145,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Have these bytes come next."""
+        """Put bytes back, so that they are returned next."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -155,7 +166,7 @@ class Blocks:
 
 
 def _without_half_a_letter(block: bytes) -> bytes:
-    """Return the bytes up to the last letter of UTF-8 that may have been cut."""
+    """Return the bytes without a UTF-8 character at the end that may be incomplete."""
     end = len(block)
     while end and block[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -164,10 +175,9 @@ def _without_half_a_letter(block: bytes) -> bytes:
 
 # Lines of CSV in which nothing can be read in two ways, read several times faster than by Python's `csv`.
 #
-# pyarrow's reader is fast, but lets pass what `csv` in strict mode refuses: zero bytes, text after a closing quote, a quote
-# that is never closed. So it gets only lines for which both must give the same fields, which is found out beforehand from the
-# places of quotes and line ends. All other lines, and all lines that pyarrow refuses, are left to `csv`, which also finds the
-# words for what is wrong with them.
+# pyarrow's reader is fast, but accepts files that `csv` in strict mode refuses: zero bytes, text after a closing quote, a quote
+# that is never closed. So it gets only lines for which both must give the same fields; the places of quotes and line ends show
+# this beforehand. `csv` reads all other lines, and all lines that pyarrow refuses, and says what is wrong with them.
 
 _DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '
@@ -175,16 +185,17 @@ _MARK = "\ufeff".encode()
 
 
 class PlainReader:
-    """Reads whole lines of one file that are plain.
+    """A fast reader of plain lines of one file.
 
-    Lines are plain when `csv` in strict mode, with spaces after a delimiter left out, must read each as one row of `width`
-    fields: no zero byte, no blank line, no line end but LF and CR LF, every quote right at the beginning or the end of a field
-    of one line that does not begin with a space, and at least two columns. No value is made of a text.
+    Lines are plain if `csv` in strict mode, which skips spaces after a delimiter, must read each line as one row of `width`
+    fields. So plain lines have no zero byte, no blank line, no line end except LF and CR LF, and at least two columns. Quotes
+    stand only at the beginning and end of a field that is within one line and does not begin with a space. All values stay
+    texts.
 
     Parameters
     ----------
-    width, places : the number of columns, and which of them are wanted.
-    longest : bytes of a line that `csv` might refuse.
+    width, places : number of columns, and indices of the wanted columns.
+    longest : smallest number of bytes of a line that `csv` might refuse.
     """
 
     def __init__(self, delimiter: str, width: int, places: Sequence[int], longest: int):
@@ -193,7 +204,9 @@ class PlainReader:
         self._places = [self._names[index] for index in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
-        """Return the columns of whole lines in UTF-8, of which the last may lack its end; None when they are not plain."""
+        """Return the wanted columns of whole lines in UTF-8, or None for lines that are not plain. The last line may lack an
+        end.
+        """
         if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
             return None
         if not _lines_are_short(data, self._longest) or (b"\r" in data and not _returns_are_plain(data)):
@@ -218,7 +231,7 @@ class PlainReader:
                     include_columns=self._places, column_types=dict.fromkeys(self._places, pa.string()), check_utf8=False
                 ),
             )
-        except pa.ArrowException:  # a row of another length, for example: `csv` says which
+        except pa.ArrowException:  # for example a row of another length; `csv` will say which
             return None
 
 
@@ -228,24 +241,26 @@ def _texts(array: Any) -> Texts:
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
-    """Return whether lines are surely shorter than `longest` bytes: there is a line end in every stretch of half as many."""
+    """Return whether all lines are surely shorter than `longest` bytes, because every stretch of half that length has a line
+    end.
+    """
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
 
 
 def _returns_are_plain(data: bytes) -> bool:
-    """Return whether every CR stands before an LF, and no line consists of these alone."""
+    """Return whether every CR precedes an LF, and no line is empty except for them."""
     return data[:1] != b"\r" and b"\n\r\n" not in data and data.count(b"\r") == data.count(b"\r\n")
 
 
 def _quotes_are_plain(values: np.ndarray, delimiter: int) -> bool:
-    """Return whether quotes stand in pairs around fields of one line, with nothing but a border of the field beyond them."""
+    """Return whether quotes stand in pairs around whole fields that are within one line."""
     quotes = np.flatnonzero(values == _QUOTE)
     if len(quotes) % 2:
         return False
     first, last = quotes[::2], quotes[1::2]
     ends = np.flatnonzero(values == _NEWLINE)
-    around = np.concatenate([[_NEWLINE], values, [_NEWLINE]])  # what stands before place i is at i, what stands after at i + 2
+    around = np.concatenate([[_NEWLINE], values, [_NEWLINE]])  # the byte before position i is at i, the byte after it at i + 2
     return bool(
         np.isin(around[first], (delimiter, _NEWLINE)).all()
         and np.isin(around[last + 2], (delimiter, _NEWLINE, _RETURN)).all()
@@ -255,21 +270,26 @@ def _quotes_are_plain(values: np.ndarray, delimiter: int) -> bool:
 
 
 MAX_LINE = 10_000_000
-"""Characters of a record, which may have line ends between quotes."""
+"""Largest number of characters of a record, which may contain line ends between quotes."""
 MAX_HEADER = 1_000_000
 MAX_BLANK_LINES = 1_000_000
-"""Blank lines on end: they are no rows, but a few compressed kilobytes hold more than can be read in a day."""
+"""Largest number of consecutive blank lines. They are no rows, but a few compressed kilobytes may hold more than a day's
+reading.
+"""
 BLOCK = 2**22
-"""Bytes that are read together, so that plain lines are read fast and other lines one by one."""
+"""Bytes of a block. Plain lines of a block are read fast, other lines one by one."""
 _FIRST = 2**16
-"""Bytes that are read together where lines are surely needed one by one: for the header."""
+"""Bytes of the first block, for the header, which is read line by line."""
 
 
 def csv_batches(
     file: Path, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
 ) -> Iterator[Batch]:
-    """Yield the batches of the file, each of at most so many rows and about so many characters. Raises InputError as
-    `batches`.
+    """Yield the batches of the file, with at most `most_rows` rows and about `most_characters` characters each.
+
+    Raises
+    ------
+    InputError : as `batches`.
     """
     row, problem = 0, None
     size = min(most_characters, BLOCK)
@@ -338,7 +358,9 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """Raise the field limit of `csv` to the longest text, and restore it at the end: the limit belongs to the whole process."""
+    """Set the field limit of `csv` to the longest allowed text, and restore it at the end, because it belongs to the whole
+    process.
+    """
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
         yield
@@ -347,11 +369,10 @@ def longest_field() -> Iterator[None]:
 
 
 class _Lines:
-    """The lines of a text with their ends. Refuses a line that no table holds, before it fills the memory or takes forever.
+    """An iterator over lines with their ends. It refuses a line that is too long for a table before the line fills the memory.
 
-    `waiting` are the lines of the blocks that were begun, as far as they have not come. `length` counts the characters of the
-    record that is being read, and `blank` the blank lines on end: the reader sets them to 0 after each record, and after lines
-    that it did not take from here.
+    `waiting` holds the unread lines of the current blocks. `length` counts the characters of the current record, and `blank`
+    the consecutive blank lines. The reader resets both after each record, and after lines that it read elsewhere.
     """
 
     def __init__(self, blocks: Blocks, encoding: str, size: int):
@@ -381,11 +402,11 @@ class _Lines:
             yield line
 
     def put_back(self, block: bytes) -> None:
-        """Have the lines of a block come one by one."""
+        """Return the lines of a block next, one by one."""
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
-        """Hand the unread lines back to the reader of blocks."""
+        """Return the unread lines to the reader of blocks."""
         lines = self._block.splitlines(keepends=True)
         self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
         self.waiting.clear()
@@ -396,8 +417,12 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the first line holds the needed columns with the delimiter of the specification, or with none of the usual
-    ones.
+    """Check that the first line has the needed columns with the delimiter of the specification, or with none of the usual
+    delimiters.
+
+    Raises
+    ------
+    InputError : when another delimiter fits, or the file is empty.
     """
     if not first:
         raise InputError(f"{EXPECTED}, found nothing in it.")

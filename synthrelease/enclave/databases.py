@@ -1,7 +1,7 @@
 """Read an open table of a database (`sources.opened`) in batches.
 
-The statement is one SELECT of the needed columns; nothing that a library says is shown, because it may hold the URI with its
-password, or a value.
+One SELECT reads the needed columns. No message of a library is shown, because it may contain the URI with its password, or a
+value.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from synthrelease.sources.opened import (
 )
 from synthrelease.sources.tables import LONGEST_TEXT, check_database_type, check_types
 
-# What all databases have in common: rows, as batches of Arrow or as values of Python, become texts.
+# Code for all databases: rows, as Arrow batches or Python values, become texts.
 
 ROWS_AT_ONCE = 10_000
-"""Rows that a database hands over together where they are objects of Python."""
+"""Number of rows that a database returns together as Python objects."""
 
 
 def texts_of_database(name: str, column: Any) -> Texts:
@@ -59,7 +59,7 @@ def texts_of_database(name: str, column: Any) -> Texts:
 
 
 def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Turn rows of Python values, as a database hands them over, into batches of texts by column, of about `most_rows` rows."""
+    """Yield rows of Python values from a database as batches of texts by column, with about `most_rows` rows each."""
     row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
     for batch in batches:
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):
@@ -73,13 +73,13 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """A column of values of Python, which become texts one by one. Two values are joined when their texts are equal, and when
-    both were typed or both were not.
+    """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal and both
+    or neither are typed values.
 
-    What became of a value is remembered for `_SAME_TEXT`, the types of which equal values have equal texts, and for each of
-    them apart: True, 1 and 1.0 are equal to Python. An integer, a date or a text equals nothing of its type but itself; equal
-    floats are one number, which is all that `float_text` looks at; no NaN equals another one. Of other values the text is made
-    each time: a decimal may be one that cannot be compared, a moment equals the same one with another offset.
+    Texts are cached for the types in `_SAME_TEXT`, whose equal values have equal texts, and separately for each type, because
+    True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself; equal floats are the same number; a
+    NaN equals nothing. For other types the text is made each time: some decimals cannot be compared, and equal moments may have
+    different offsets.
     """
 
     _SAME_TEXT = (str, int, float, bool, date)
@@ -115,7 +115,7 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """Return one value of a database as a text: a time with an offset in UTC, a span of less than a day as a time of day."""
+    """Return a value of a database as text: a time with an offset in UTC, and a span of less than a day as a time of day."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -141,28 +141,28 @@ def _utc(moment: datetime) -> str:
 
 
 NO_TEXT = "synthrelease.no_text"
-"""How Python's decoders are told to read a text with bytes that are no UTF-8 as one that no specification has."""
+"""Name of the error handler that replaces a text with bytes that are no UTF-8 by a text that no specification contains."""
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
 _BROKEN = "expected a table that can be read to its end, found one that cannot."
 
 
 def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Return the batches of a table behind a URI, with the needed columns alone.
+    """Return the batches of a database table, given by a URI, with only the needed columns.
 
     Raises
     ------
-    InputError : when a library is not installed, the database does not answer, or the table or a column is not there.
+    InputError : when a library is missing, the database does not answer, or it has no such table or column.
     """
     return stoppable_batches(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
 
 
 def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of a DuckDB file."""
+    """Yield the batches of a table in a DuckDB file."""
     return stoppable_batches(lambda stop: _duckdb(stop, path, table, needed, most_rows), NO_DUCKDB)
 
 
 def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of a SQLite file, without a library."""
+    """Yield the batches of a table in a SQLite file. This needs no library."""
     return stoppable_batches(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
 
 
@@ -178,7 +178,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], 
 
 
 def _interrupt(connection: Any) -> None:
-    """Ask a driver to stop, by the method it offers."""
+    """Ask a database driver to stop, by the method that it offers."""
     for name in ("cancel", "interrupt"):
         getattr(connection, name, lambda: None)()
 

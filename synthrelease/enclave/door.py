@@ -1,9 +1,8 @@
-"""Hold private counts behind the one door, and draw random subsets and pieces of them.
+"""Guard private counts: only `spend` gives a mechanism access to them. Also draw random subsets and pieces of the counts.
 
-The only door to the original: a function whose signature has no PrivateCounts cannot see private data.
-
-`spend` checks the charge against the plan before it hands the counts to a mechanism. A failure inside is not covered by the
-selection theorem (theory 2.7, failures): it ends the run, by one opaque error.
+A function without a PrivateCounts in its signature cannot see private data. `spend` checks the charge against the plan before
+it passes the counts to a mechanism. The selection theorem does not cover a failure inside (theory 2.7, failures), so a failure
+ends the run with one error message for all causes.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 
 # Uniformly random subsets of the rows behind counts, drawn exactly.
 #
-# Number the rows 0 to K - 1, cell by cell, draw distinct numbers, count the cells they fall into: no probability is computed,
-# so nothing is rounded.
+# Number the rows 0 to K - 1, cell by cell, draw distinct numbers, and count the cells that they fall into. No probability is
+# computed, so nothing is rounded.
 
 _AT_ONCE = 2**20
-"""Numbers that are drawn at once, for the memory."""
+"""Largest number of random numbers drawn at once, which limits the memory."""
 
 _FEW = 64
-"""Below one number in so many rows the numbers are kept themselves, 8 bytes each; from there on a byte marks every row."""
+"""If fewer than one row in _FEW is drawn, the drawn numbers are stored (8 bytes each); otherwise one byte marks each row."""
 
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
@@ -43,7 +42,7 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Raises
     ------
-    ValueError : for another size.
+    ValueError : for a size outside this range.
 
     Notes
     -----
@@ -58,16 +57,16 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
 
 def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = SYSTEM) -> tuple[Counts, ...]:
-    """Return the rows of a table, put into a uniformly random order and cut into pieces of these sizes, in exact law.
+    """Return the rows of a table in uniformly random order, cut into pieces of these sizes. The distribution is exact.
 
     Parameters
     ----------
-    sizes : as of `PrivateCounts.split`, which checks them.
+    sizes : numbers of rows of the pieces; `PrivateCounts.split` checks them.
 
     Notes
     -----
     The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on (theory 11.11,
-    counts of random pieces). The last piece is what is left.
+    counts of random pieces). The last piece has the remaining rows.
     """
     pieces, left = [], table
     for size in sizes[:-1]:
@@ -78,7 +77,7 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
 
 def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return (n_cells,) how many rows of each cell are in a uniform subset."""
+    """Return the (n_cells,) number of rows of each cell in a uniformly random subset."""
     rows = table.total
     smaller = min(size, rows - size)
     ends, counts = np.cumsum(table.counts), np.zeros(len(table), dtype=np.int64)
@@ -91,7 +90,7 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:
-    """Yield the numbers of the rows of a uniform subset, rising, in batches."""
+    """Yield the row numbers of a uniformly random subset in ascending order, in batches."""
     if _FEW * few <= rows:
         yield _distinct(rows, few, entropy)
         return
@@ -101,9 +100,10 @@ def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return (size,) different numbers below `bound` in rising order, size <= bound / 2; every such set is equally likely.
+    """Return (size,) different numbers below `bound` in ascending order, for size <= bound / 2. Every such set is equally
+    likely.
 
-    At most as many numbers are drawn at once as are still missing, so all different ones are kept.
+    At most as many numbers are drawn at once as are missing, so all different numbers are kept.
     """
     taken = np.empty(0, dtype=np.int64)
     while missing := size - len(taken):
@@ -112,7 +112,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return (bound,) True at `size` random places, in the memory that this many places need."""
+    """Return a (bound,) mask that is True at `size` random positions, in memory of one byte per position."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -122,17 +122,17 @@ def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 Result = TypeVar("Result")
 _MOST_BINNED_CELLS = 2**22
-"""Cells of tables on bins that are kept for further rounds, all together."""
+"""Largest total number of cells of binned tables that are cached for further rounds."""
 
 
 class Door:
-    """Private counts that only `spend` opens. The representation never shows counts.
+    """Private counts that only `spend` can access. The repr never shows counts.
 
     Attributes
     ----------
-    layout : the public shape.
-    n_file : the number of rows of the file behind them, kept or not: public, and the same for all neighbours.
-    entropy : where mechanisms draw from; the operating system in every release.
+    layout : the public columns and numbers of bins.
+    n_file : number of all rows of the file, kept or not. It is public, and the same for all neighbours.
+    entropy : source of randomness for mechanisms; in every release, the operating system.
     """
 
     def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy, n_file: int):
@@ -148,8 +148,9 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Return whether the table equals one of these public ones, by their `Counts.digest`.
-        `enclave.ingest.check_not_public` says why this question is allowed.
+        """Return whether the table equals a public table, by their `Counts.digest`.
+
+        `enclave.ingest.check_not_public` explains why this question is allowed.
         """
         return bool(digests) and opaque(lambda: self.__counts.digest()) in digests
 
@@ -158,34 +159,34 @@ class Door:
 
         Parameters
         ----------
-        charge : the planned charge that pays for it, or several that pay for it together: their sum is what it guarantees.
-        mechanism : gets the counts, returns only what its guarantee covers: a value, or a closed door of its own, whose answers
-            share out the charge (`PrivateTables`). It should be total: not fail on any table.
+        charge : the planned charge of the mechanism, or several charges, whose sum the mechanism guarantees.
+        mechanism : function that gets the counts and returns only values that its guarantee covers, or a guarded object whose
+            answers divide the charge (`PrivateTables`). It should be total, that is, not fail on any table.
 
         Raises
         ------
         BudgetError : before anything is read, when the charge is not planned.
-        PrivateFailure : when the mechanism fails; with no message, cause or frame of it attached.
+        PrivateFailure : when the mechanism fails, without its message, cause or frames.
         """
         self._check_whole()
         self._meter.take_all(charge)
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """Return the table with a new meter, for the charges before the loop, of one more round, or after acceptance."""
+        """Return the table with a new meter for these charges: before the loop, of one more round, or after acceptance."""
         self._check_whole()
         same = copy(self)
         same._meter = Meter(planned)
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """Return the table with another source of noise. For public data only: such noise protects nobody."""
+        """Return the table with another source of noise. For public data only, because such noise protects nobody."""
         same = copy(self)
         same.entropy = entropy
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the rows on the bins of a transformation, made once for as many transformations as fit."""
+        """Return the rows on the bins of a transformation. The result is cached for as many transformations as fit."""
         self._check_whole()
         tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)
         if key not in tables:
@@ -196,7 +197,7 @@ class Door:
         return PrivateCounts(tables[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Return the rows in random pieces, none with a plan; this door is closed from here on."""
+        """Return the rows in random pieces without plans. This door is closed from then on."""
         self._check_whole()
         pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
@@ -206,10 +207,10 @@ class Door:
 
     def _check_whole(self) -> None:
         if self._divided:
-            raise BudgetError("Refused: the table was divided, and only its pieces may be asked. No private count was read.")
+            raise BudgetError("Refused: the table was divided, and only its pieces may be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Return the changed counts, behind the same meter. Reveals nothing but the number of rows."""
+        """Return changed counts behind the same meter. This reveals nothing but the number of rows."""
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
@@ -217,19 +218,19 @@ class Door:
 class PrivateRows(Door):
     """The rows of a private file that its public rules keep, as counts. Their number is private.
 
-    They come without a plan: `with_plan` gives them the charges that may be spent.
+    They have no plan yet: `with_plan` adds the charges that may be spent.
     """
 
     def __init__(self, kept: Counts, n_file: int, entropy: SystemEntropy = SYSTEM):
         super().__init__(kept, Meter(()), entropy, n_file)
 
     def all_of_them(self) -> PrivateCounts:
-        """Return every kept row. Publishes their number (`resizing.resize` says when that is within the guarantee)."""
+        """Return every kept row. This publishes their number (`resizing.resize` says when the guarantee allows it)."""
         return self._changed(lambda kept: kept)
 
     def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
-        """Return a uniformly random subset of `size` kept rows; where there are fewer, all, and the first rows of the
-        filler.
+        """Return a uniformly random subset of `size` kept rows. If there are fewer, return all of them and the first rows of
+        the filler.
         """
 
         def chosen(kept: Counts) -> Counts:
@@ -240,11 +241,11 @@ class PrivateRows(Door):
 
 
 class PrivateCounts(Door):
-    """A private table as counts, readable only by spending a planned charge.
+    """A private table as counts that can be read only by spending a planned charge.
 
     Attributes
     ----------
-    n : the number of rows, public.
+    n : the public number of rows.
     """
 
     def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy = SYSTEM, n_file: int | None = None):
@@ -253,12 +254,12 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table the generator is fitted to: this table itself (`releasing.attempt` has tables in two pieces)."""
+        """Return the table that the generator is fitted to: this table (`releasing.attempt` has tables in two pieces)."""
         return self
 
     @property
     def score(self) -> PrivateCounts:
-        """Return the table the criteria are computed on: this table itself."""
+        """Return the table that the criteria use, which is this table."""
         return self
 
     def __repr__(self) -> str:
@@ -266,17 +267,19 @@ class PrivateCounts(Door):
 
     def on(self, transformation: Transformation) -> PrivateCounts:
         """Return the same table on the bins of a transformation, with the own values of its rows (`data.member_counts`), behind
-        the same meter. Reveals nothing, costs nothing.
+        the same meter.
+
+        This reveals nothing and costs nothing.
         """
         return self._on(transformation)
 
     def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Return the rows in random pieces of public sizes, each a protected table of its own without a plan (`with_plan` adds
+        """Return the rows in random pieces of public sizes. Each piece is a protected table without a plan (`with_plan` adds
         one).
 
         Parameters
         ----------
-        sizes : rows of each piece, at least 1, with the sum n; from public facts alone.
+        sizes : number of rows of each piece, at least 1, with the sum n. They must depend on public facts alone.
 
         Raises
         ------
@@ -284,9 +287,9 @@ class PrivateCounts(Door):
 
         Privacy
         -------
-        Nothing is released: which rows are in which piece is drawn with the secret entropy of the operating system, without a
-        look at their values, and never shown. What the pieces then spend costs the most of any piece (theory 11.1, random
-        partition), because this door is closed: a row can be asked in its piece alone.
+        Nothing is released. The division is drawn with the secret entropy of the operating system, independently of the values,
+        and never shown. The pieces together cost the largest cost of any piece (theory 11.1, random partition), because this
+        door is then closed and each row can be read in its piece alone.
         """
         if min(sizes, default=0) < 1 or sum(sizes) != self.n:
             raise ValueError("pieces have at least one row each, and all rows together")
@@ -294,7 +297,12 @@ class PrivateCounts(Door):
 
 
 def opaque(code: Callable[[], Result]) -> Result:
-    """Run code that reads private counts. Raises PrivateFailure without the message, cause or frames of the failure."""
+    """Run code that reads private counts.
+
+    Raises
+    ------
+    PrivateFailure : when the code fails, without the message, cause or frames of the failure.
+    """
     try:
         return code()
     except Exception:

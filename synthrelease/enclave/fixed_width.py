@@ -1,10 +1,11 @@
-"""Read files without header and delimiters, in which each column has its place in the line.
+"""Read files without header and delimiters, in which each column has fixed positions in the line.
 
 Privacy
 -------
-Every line is read by itself alone: its cells are the characters at public positions, whatever the lines before it hold. A line
-that is too short has empty cells at its end. An empty line is a row, too, so that the number of rows does not depend on what a
-row holds. In a hierarchical file the lines of one record type are the table: the other lines are rows of other tables.
+Every line is read independently: its cells are the characters at public positions, whatever the other lines contain. A line
+that is too short has empty cells at its end. An empty line is a row, too, so that the number of rows does not depend on the
+content of a row. In a hierarchical file, the lines of one record type are the table, and the other lines are rows of other
+tables.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from synthrelease.errors import InputError, listing
 from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable, endless, other_bytes
 
 _RECORD = ""
-"""Stands for the record type among the names of columns, none of which is empty."""
+"""Key of the record type among the names of columns, none of which is empty."""
 _CHARACTERS = 2**22
-"""Of the lines that are cut into cells at a time: 16 MB where some have letters beyond ASCII."""
+"""Characters of the lines that are cut into cells at a time: 16 MB if some are not ASCII."""
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 _BLANKS = b" \t\r\0\x1a"
-"""Of a line that holds nothing: also the end of file of DOS."""
+"""Characters of a blank line, including the end-of-file character of DOS."""
 
 
 def fixed_width_batches(
     file: Path, needed: Sequence[str], policy: InputTable, table: str | None, most_rows: int
 ) -> Iterator[Batch]:
-    """Yield the batches of the file, each of at most so many rows.
+    """Yield the batches of the file, with at most `most_rows` rows each.
 
     Raises
     ------
-    InputError : as `reading.batches`; for a record type that [input.fixed_width] does not have.
+    InputError : as `reading.batches`; for a record type that [input.fixed_width] does not list.
     """
     layout = policy.fixed_width
     if layout is None:
@@ -79,12 +80,12 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the file is gzip, by its name: its first bytes are a row's."""
+    """Return whether the file is gzip, by its name. Its first bytes belong to a row, so they are not used."""
     return file.name.endswith(".gz")
 
 
 def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
-    """Return the cells of the lines. Positions count characters: where a block has only one byte each, bytes are counted."""
+    """Return the cells of the lines by column. Positions count characters; in a block of one-byte characters, bytes."""
     import pyarrow as pa
 
     letters = policy.encoding in ("utf-8", "mixed") and not all(line.isascii() for line in lines)
@@ -106,7 +107,7 @@ def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTa
 
 
 def with_point(text: str, decimals: int, point: str) -> str:
-    """Return a number with the implied decimal point: 001234 is 12.34. A number that has a point keeps it."""
+    """Return a number with its implied decimal point, such as 12.34 for 001234. A number with a point is not changed."""
     if not (match := _DIGITS.fullmatch(text)):
         return text
     digits = match[2].lstrip("0").zfill(decimals + 1)
@@ -114,7 +115,12 @@ def with_point(text: str, decimals: int, point: str) -> str:
 
 
 def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[str]) -> dict[str, Texts]:
-    """Return the lines of one record type. Raises InputError for one that is not known; the type itself is not shown."""
+    """Return the lines of one record type.
+
+    Raises
+    ------
+    InputError : for an unknown record type, which the message does not show.
+    """
     if not {*types.texts} <= {*known}:
         raise InputError(f"expected the record types {listing(known)} where [input.fixed_width] says, found another one.")
     rows = np.array([text == record for text in types.texts])[types.codes]

@@ -1,8 +1,8 @@
-"""From a private file or database table to atomic counts: the one place where rows exist.
+"""Read a private file or database table into counts of atomic cells: the only place that handles rows.
 
-Every value meets a public rule of the specification (missing, outside the bounds, plausible or not). By default no value stops
-the reading: a text that is no number counts as a missing value. Where the specification asks for an error, a file with such
-values is refused, by the names of all columns that do not fit, never with a value, a row or a number of rows.
+Public rules of the specification decide about every value (missing, outside the bounds, plausible or not). By default, no value
+can stop the reading: a text that is no number counts as a missing value. If the specification asks for an error, a file with
+such values is refused. The message names the columns that do not fit, but no value, row or number of rows.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source, check_members, unwritten
 
 ROWS_ALONE = UnitTable()
-"""Each row is a record."""
+"""The unit rule for files in which each row is a record."""
 _SEED = 19
-"""Of the rows of persons that are drawn from public files."""
+"""Seed for drawing rows of persons from public files."""
 UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
@@ -57,17 +57,17 @@ def ingest(
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
-    """Read the private file once and group the rows that the public rules keep to atomic cells.
+    """Read the private file once and count the rows that the public rules keep by atomic cells.
 
     Parameters
     ----------
-    piece : of the register, whose rows alone are kept; None for all.
-    unit : how rows belong to persons: with a key, the first rows of each are kept alone (`persons.first_rows`).
+    piece : the piece of the register whose rows are kept; None for all rows.
+    unit : how rows belong to persons. With a key, only the first rows of each person are kept (`persons.first_rows`).
 
     Raises
     ------
-    InputError : with columns, no value, and no cause or frame of the code that saw values. A line that is no CSV is named by
-        its number; a value that does not fit never is.
+    InputError : when the file does not fit. The message names columns, but no value, and has no cause or frame of code that saw
+        values. A line that is no CSV is named by its number; a line with a value that does not fit never is.
 
     Privacy
     -------
@@ -83,15 +83,15 @@ def ingest(
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """The facts that `check` reports about a file that fits.
+    """The facts about a readable file that `check` reports to the steward.
 
     Attributes
     ----------
-    n_file : the number of its rows, which is public; with a key, the most records that its persons can have.
-    unread, many : what to say of each column with texts that are no number, or no date, and of each in which more than one row
-        in ten has no value that fits, or key of members no root; of keys that are written in two ways, or may
-        be. Exact facts about the file, for its steward.
-    fits : whether no column has more than one row in ten without a value that fits.
+    n_file : the public number of its rows; with a key, the largest number of records of its persons.
+    unread, many : messages about columns with texts that are no number or no date; about columns in which more than one row in
+        ten has no fitting value, or members have no root; and about keys that are or may be written in two ways. These are
+        exact facts for the steward.
+    fits : whether at most one row in ten lacks a fitting value in every column.
     """
 
     n_file: int
@@ -103,7 +103,7 @@ class Fit:
 def check_fit(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Fit:
-    """Read a private file as a release does, and keep nothing of it.
+    """Read a private file as a release does, and return facts about its fit without keeping any row.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def check_fit(
 
     Privacy
     -------
-    Not covered: one record decides whether a column has texts that are no number, or a tenth of the rows do not fit, and is
-    counted where its key has no root. A wrong decimal mark, unit, format of dates or spelling of a category or key would
-    otherwise be found after the charge, by a release of the rows that are left. No release says it.
+    Not covered by a guarantee: one record may decide whether a column has texts that are no number, or whether a tenth of the
+    rows do not fit. Without this check, a wrong decimal mark, unit, date format, or spelling of a category or key would be
+    found only after the charge. No release publishes these facts.
     """
     noticed = tuple(replace(column, outside="drop") if column.outside == "clip" else column for column in schema.columns)
     noticing = replace(schema, columns=noticed)
@@ -127,12 +127,12 @@ def check_fit(
 
 
 def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
-    """Return the two tables that a hierarchical file has, where roots and members are read."""
+    """Return the two tables of a hierarchical file, if roots and members are read."""
     return source if schema.linked is None or policy.fixed_width is None else source.divided(policy.fixed_width.records)
 
 
 def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
-    """Yield messages about keys that are spelled in several ways, in both files where there are two."""
+    """Yield messages about keys that are spelled in several ways, in each file."""
     key = unit.key if schema.linked is None else schema.linked.key
     if key is not None:
         sources = [source] if source.members is None else [replace(source, members=None), source.members]
@@ -146,13 +146,13 @@ def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTab
 def read_public(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Counts:
-    """Count the kept rows of a public file, which anybody may see. Only the rehearsal may call this.
+    """Count the kept rows of a public file. Only the rehearsal may call this function.
 
-    Of a person's rows that come at the same place the same ones are drawn in every reading.
+    Among rows of a person with the same order, every reading draws the same rows.
 
     Raises
     ------
-    InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
+    InputError : as `ingest`, for texts that are no number or no date, and for a file without a kept row.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, unit, SeededEntropy(_SEED)))
     if rows.unread:
@@ -164,17 +164,22 @@ def read_public(
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
-    """The facts about a file that fits, and its kept rows."""
+    """The facts about a file, and its kept rows as counts."""
 
     kept: Counts
 
 
 def _counted(path: str | Path | Source, read: Callable[[Source], _KeptRows]) -> _KeptRows:
-    """Return the counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
+    """Return the counts of a file.
+
+    Raises
+    ------
+    InputError : as `ingest`. It is raised here, so that no frame or cause that saw values is attached.
+    """
     path, problem = Source.of(path), ""
     try:
         rows = read(path)
-        if "pyarrow" in sys.modules:  # it keeps the memory in which rows were; they are counted
+        if "pyarrow" in sys.modules:  # an exception would keep the rows in memory
             sys.modules["pyarrow"].default_memory_pool().release_unused()
         return rows
     except InputError as error:
@@ -211,7 +216,7 @@ def _read(
     else:
         with unwritten(lambda: [path.files()] if path.holds_files() else []):
             counted = count_batches(batches(path, schema, policy), schema, policy)
-    if counted.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
+    if counted.problems:  # for the whole table, in the order of the columns, so that the order of rows has no effect
         found_in = [messages[misfit] for misfit in sorted(counted.problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not counted.n_rows:
@@ -229,21 +234,21 @@ def _read(
     return _KeptRows(kept=raw.filter(counted.cells), n_file=counted.n_rows, fits=fits, unread=wrong, many=of_many)
 
 
-# A private file that was called public, as a prior or as what a shortlist was rehearsed on, is refused.
+# A private file that was called public (as a prior, or as the file of a rehearsal) is refused.
 #
-# Privacy: a generator that starts from the private table, or a shortlist that was drawn up on it, publishes what no
-# noise covers. So such a run is refused, twice:
+# Privacy: a generator that starts from the private table, or a shortlist made from it, would publish facts without noise.
+# So such a run is refused at two points:
 #
 # - before the charge, by name and by content. The private file is opened for this only where it has the size, to the byte, of
-#   a file that was called public. So the one thing that can be learned without a charge, and by the operator alone, is that the
-#   private file is, byte for byte, a file that is said to be public already.
+#   a file that was called public. So only the
+#   operator can learn one thing without a charge: that the private file equals, byte for byte, a file that was called public.
 # - after reading, by the counts: the same rows in another order or format, or from a database. The refusal is an output beside
 #   the guarantee, as that of a file that does not fit is: the budget is spent. The guarantee speaks of other private tables.
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """The known facts about a file that was called public: its role for messages, its size and SHA-256, perhaps its path."""
+    """A file that was called public: its role for messages, its size, its SHA-256 checksum, and perhaps its path."""
 
     role: str
     size: int
@@ -257,8 +262,11 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Raise InputError when the private file is one of these public files; opens it only where the sizes agree. A database
-    is not checked.
+    """Refuse a private file that is one of these public files. It is opened only if the sizes agree; databases are not checked.
+
+    Raises
+    ------
+    InputError : when the private file is one of the public files.
     """
     data = Source.of(data)
     if data.is_database:
@@ -278,9 +286,7 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """Return the SHA-256 of the file; of several files the SHA-256 of their digests, in order; for a database behind a URI that
-    of no bytes.
-    """
+    """Return the SHA-256 of a file; for several files, of their digests in order; for a database behind a URI, of no bytes."""
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))
         return hashlib.sha256(digests.encode()).hexdigest()
@@ -291,6 +297,6 @@ def digest_of(source: Source) -> str:
 
 
 def _digest_of_file(file: Path) -> str:
-    """Read in batches."""
+    """Return the SHA-256 of a file, which is read in blocks."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -2,11 +2,11 @@
 
 Privacy
 -------
-What becomes of the rows of one key is a function of these rows alone, so replacing a root with all its members, in any number,
-replaces one record (theory 1.10, roots with their members). The order of neither file has an effect, and nothing is drawn. Out:
-counts of wide records, one for each key at most, and the number of different keys of both files, which is public; that of
-members is not. A key is kept exactly when it has one root, or in one file the same root in all its rows, and each member within
-the cap has a bin in every column. Of a key a mark is held in memory (`persons.marker`).
+The record of a key is a function of the rows with this key alone. So replacing a root with all its members, however many,
+replaces one record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is
+drawn. Out: counts of wide records, one for each key at most, and the number of different keys of both files, which is public;
+that of members is not. A key is kept exactly when it has one root, or in one file the same root in all its rows, and each
+member within the cap has a bin in every column. Only a digest of each key is held in memory (`persons.marker`).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from synthrelease.sources.source import Source, check_members, unwritten
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
-    """Return the wide records of all keys; `n_rows` is the number of keys.
+    """Return the counts of the wide records of all keys. `n_rows` is the number of keys.
 
     Parameters
     ----------
-    source : of the roots, with that of their members; of members that carry the columns of their root, where it has none.
-    schema : of the wide record.
+    source : the file of the roots with the file of their members, or one file of members with the columns of their roots.
+    schema : the schema of the wide record.
 
     Raises
     ------
-    InputError : as `count_batches`; when no row has a key; for a file that was written meanwhile.
+    InputError : as `count_batches`; when no row has a key; for a file that was changed during the reading.
     """
     linked = schema.linked
     if linked is None:
@@ -76,14 +76,14 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Rows:
-    """Rows of one file that have a key. Private; the repr shows nothing.
+    """Rows of one file that have a key. They are private, and the repr shows nothing.
 
     Attributes
     ----------
-    marks : (n_rows, 2) of the keys.
-    of_root : for each column of roots, (n_rows,) its bin, or a negative number.
-    of_member : the same for the columns of members, each in all the ways that slots have it.
-    order : words by which members are ordered, the most telling one first.
+    marks : (n_rows, 2) digests of the keys.
+    of_root : (n_rows,) bins of each column of roots; negative without a bin.
+    of_member : (n_rows,) bins of each column of members, in each form that slots need.
+    order : sort keys of the members, the most significant first.
     """
 
     marks: np.ndarray
@@ -93,12 +93,12 @@ class _Rows:
 
 
 class _Reading:
-    """The columns to read from a file, with the problems and misfits found so far.
+    """The columns to read, with the problems and misfits found so far.
 
     Attributes
     ----------
-    read : the columns.
-    problems, misfits : of all rows so far, as in `CountedRows`.
+    read : the columns to read.
+    problems, misfits : the attributes of `CountedRows` for all rows so far.
     """
 
     def __init__(self, schema: Schema, linked: Linked, policy: InputTable):
@@ -144,7 +144,7 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return the columns that order members, the function that makes words of their texts, and the number of words."""
+        """Return the columns that order members, each with the function that makes sort keys of its texts, and their number."""
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
@@ -155,25 +155,25 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return (n_rows,) 0 for rows that hold this text, 1 for others. Numbers are compared as keys are."""
+    """Return (n_rows,) 0 for rows with this text and 1 for other rows. Numbers are compared like keys."""
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
 
 
 def _kind(column: Column) -> np.dtype:
-    """Return the smallest type for the bins of a column and for a negative number where there is none."""
+    """Return the smallest integer type for the bins of a column and a negative number for no bin."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return the number of different key digests in both, and the number of each row's digest."""
+    """Return the number of different key digests in both arrays, and the number of each row's digest."""
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return (n_keys,) whether a key has one root, with a bin in every column; and these bins."""
+    """Return an (n_keys,) mask of the keys that have one root with a bin in every column, and these bins."""
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
     for bins in rows.of_root:
@@ -186,7 +186,9 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Put the members of every key into its slots, and their number beside them: (n_keys,) whether all of this has bins."""
+    """Fill the members of every key and their number into the wide record. Return an (n_keys,) mask of the keys where all have
+    bins.
+    """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])
     keys_in_order = of_rows[ordered]

@@ -1,16 +1,16 @@
-"""Keep the first rows of each person: of the rows that one key has, the first k that the rules keep.
+"""Keep the first rows of each person: the first k of the rows with one key that the rules keep.
 
-The order is that of the stated columns; rows that agree in them, or all where none is stated, come in a random order. A row is
-never chosen by what is released of it. Which rows are kept is a function of that person's rows and of coins of each row, so
-replacing all rows of one person changes at most k kept records (theory 1.9, first rows of a person), and the order of the file
-has no effect on how likely each choice is.
+The stated columns order the rows. Rows that agree in them (all rows, if no column is stated) are in random order. Released
+values never decide which rows are kept. The kept rows are a function of that person's rows and of a random number (coin) for
+each row, so replacing all rows of one person changes at most k kept records (theory 1.9, first rows of a person). The order of
+the file does not change the probability of any choice.
 
 Privacy
 -------
-A key says which rows belong together and is used for nothing else; 12 and 12.0 are one key (`texts.key_text`). Of its
-text a mark is held in memory (`marker`); nothing of it leaves this module. How many persons there are is public, the number of
-rows is not. The coins come from the operating system in a release, are forgotten with the reading, and are nobody's seed: were
-they known and given to rows as they stand in the file, rows of others would get other coins when a person has more rows.
+A key only says which rows belong together; 12 and 12.0 are one key (`texts.key_text`). Only a digest of its text is held in
+memory (`marker`), and nothing of it leaves this module. The number of persons is public, the number of rows is not. In a
+release, the coins come from the operating system and are discarded after the reading. They never come from a seed: with known
+coins in the order of the file, a further row of one person would change the coins of other persons' rows.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source
 
-# Marks of keys: which rows belong together, without the keys themselves.
+# Digests of keys, which show the rows that belong together without the keys themselves.
 #
-# A mark is 128 bits of a key, made with a secret that is new in every reading and forgotten with it: equal for equal keys,
-# and of other keys different with a probability of 1 - 2^-128 for each two. Keys are equal when their normal forms are
+# A digest has 128 bits and is made with a secret that is new in every reading and discarded after it. Equal keys have equal
+# digests, and two different keys have different digests with probability 1 - 2^-128. Keys are equal if their normal forms are
 # (`key_text`).
 
 NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None]:
-    """Yield, for each text, the normal form of the key and the key as written; None for no key: a blank, a null, a missing
-    value.
+    """Yield, for each text, the normal form of the key and the key as written; None without a key (a blank, a null, a missing
+    value).
 
-    Each follows from the text of the row alone, and from whether the file knows it as a number.
+    Each depends only on the text of the row, and on whether the file stores it as a number.
     """
     typed = np.broadcast_to(texts.typed, len(texts.texts)).tolist()
     missing = {*policy.missing_values, *(key_text(text, policy.decimal) for text in policy.missing_values)}
@@ -62,13 +62,13 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
 def marker(
     policy: InputTable, secret: bytes | None = None, form: Callable[[str, str], str] = lambda key, written: key
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that gives (n_rows, 2) the digests of keys, and (n_rows,) whether each row has a key; spaces around a
-    key are ignored.
+    """Return a function from texts to the (n_rows, 2) digests of their keys and an (n_rows,) mask of rows with a key. Spaces
+    around a key are ignored.
 
     Parameters
     ----------
-    secret : of 32 bytes, where the marks of several readers are compared; a new one otherwise.
-    form : what is marked, from the normal form of a key and the key as it is written.
+    secret : 32 bytes, if the digests of several readers are compared; otherwise a new secret is drawn.
+    form : function from the normal form of a key and the key as written to the text that is digested.
     """
     secret = secret or secret_bytes(32)
 
@@ -85,12 +85,12 @@ def marker(
 
 
 def different(marks: np.ndarray) -> np.ndarray:
-    """Return (n, 2) each mark once, in order; of wider rows, each row once."""
+    """Return the different digests as a sorted (n, 2) array; for wider rows, the different rows."""
     return marks[EqualRows.of([*marks.T]).first]
 
 
 def repeated(marks: np.ndarray) -> np.ndarray:
-    """Return (n, 2) each mark once that occurs more than once."""
+    """Return the digests that occur more than once, each once, as an (n, 2) array."""
     groups = EqualRows.of([*marks.T])
     return marks[groups.first[np.diff(groups.starts, append=len(marks)) > 1]]
 
@@ -98,9 +98,9 @@ def repeated(marks: np.ndarray) -> np.ndarray:
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)
 _COINS = 2**63 - 1
-"""Values of the coin of a row: two of a person's rows agree in it with a probability below 2^-62."""
+"""Number of values of a row's random number. Two of a person's rows have the same number with probability below 2^-62."""
 _ROOM = 2**20
-"""Rows that are collected, at least, before those that cannot be the first ones are let go."""
+"""Smallest number of collected rows after which rows that cannot be among the first are discarded."""
 
 
 def first_rows(
@@ -111,13 +111,14 @@ def first_rows(
     unit: UnitTable,
     entropy: SystemEntropy = SYSTEM,
 ) -> CountedRows:
-    """Count the first rows of all persons; `n_rows` is the number of persons times the rows that each can have.
+    """Count the first rows of all persons. `n_rows` is the number of persons times the largest number of rows of each.
 
     Parameters
     ----------
     rows : batches with the columns of the schema and those of `unit`.
-    unit : with a key. Rows without one are left out.
-    entropy : of the coins that decide between rows of a person that come at the same place; another one of public files alone.
+    unit : how rows belong to persons; it must have a key. Rows without a key are left out.
+    entropy : source of the coins that order a person's rows with equal order columns; other than the operating system only for
+        public files.
 
     Raises
     ------
@@ -147,15 +148,15 @@ def first_rows(
 
 
 class Persons:
-    """The digests of all persons, and the first rows of each so far.
+    """The digests of all persons, and the first rows of each person so far.
 
-    A row of a person that k other ones come before cannot become one of the first k. Such rows are let go from time to time, so
-    that the memory grows with the persons and not with the rows.
+    A row that follows k other rows of its person cannot be among the first k. Such rows are discarded from time to time, so
+    that the memory grows with the number of persons and not of rows.
 
     Parameters
     ----------
-    most : rows of each, k.
-    n_orders : columns by which rows are ordered.
+    most : largest number k of rows of each person.
+    n_orders : number of columns that order the rows.
     """
 
     def __init__(self, layout: Layout, most: int, n_orders: int):
@@ -167,13 +168,12 @@ class Persons:
         self._collected, self._left = [0, 0], [0, 0]
 
     def add(self, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]) -> None:
-        """Add some more rows.
+        """Add rows.
 
         Parameters
         ----------
-        marks : (n, 2) of all rows with a key, kept or not.
-        of_rows, order, bins : of the kept rows: their marks, the words that order them, a coin last, and for each column their
-            bins.
+        marks : (n, 2) digests of all rows with a key, kept or not.
+        of_rows, order, bins : for the kept rows: digests, sort keys with the coin last, and the bins of each column.
         """
         self._marks.append(different(marks))
         for column, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
@@ -186,24 +186,24 @@ class Persons:
             self._let_go()
 
     def number(self) -> int:
-        """Return how many different keys there were."""
+        """Return the number of different keys."""
         self._marks = [different(np.concatenate(self._marks))]
         self._collected[0] = self._left[0] = len(self._marks[0])
         return self._left[0]
 
     def cells(self) -> Counts:
-        """Return the first rows of each person."""
+        """Return the first rows of all persons as counts."""
         self._let_go()
         return Counts.of(self._layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
-        """Keep of each person the first rows alone."""
+        """Discard all rows but the first rows of each person."""
         rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
         several = rows_of_each[number] > 1
-        among = np.flatnonzero(several)  # the rows of persons with several; all others stay
-        keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins])]  # the most telling one first
+        among = np.flatnonzero(several)  # only rows of persons with several rows can be discarded
+        keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins])]  # the most significant sort key first
         ordered = among[np.lexsort(keys[::-1])]
         starts = np.diff(number[ordered], prepend=-1) != 0
         positions = np.arange(len(ordered))
@@ -214,15 +214,14 @@ class Persons:
 
 
 WORDS = 3
-"""Words that order the rows by one column: what kind of value it is, and 16 bytes of it."""
+"""Number of sort keys for one column: the kind of the value, and 16 bytes of it."""
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
-    """Return a function that gives, for a column, the words by which its rows are ordered; each word depends on its own row's
-    text alone.
+    """Return a function from texts to the sort keys of their rows. Each sort key depends only on the text of its own row.
 
-    Dates come by time, numbers by size, other texts by the first 16 bytes of their UTF-8, and rows without a value last. Dates
-    as 2020-01-31, with a time behind them or not, are in order as texts.
+    Dates are ordered by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows without a value come
+    last. Dates such as 2020-01-31, with or without a time, are ordered as texts.
     """
     missing = frozenset(policy.missing_values)
 
@@ -248,21 +247,21 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 
 def _of_number(number: float) -> bytes:
-    """Return 16 bytes that are in order as the numbers are."""
+    """Return 16 bytes whose order is the order of the numbers."""
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are one
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
 
 
-# How many keys a file writes in more than one way, such as 12 and 12.0, or may do so, such as 007 and 7, for `check --data`.
+# The number of keys that a file writes in more than one way (12 and 12.0), or may do so (007 and 7), for `check --data`.
 #
-# Private in: the column of keys. Out: three exact numbers, for the steward; no release says them, and the guarantee is not
-# about them.
+# Private in: the column of keys. Out: three exact numbers for the steward. No release publishes them, and the guarantee does
+# not cover them.
 
 
 def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:
-    """Return the numbers of keys that these files write in more than one way, of keys that are one number with others, and of
-    all.
+    """Return the number of keys that these files write in more than one way, of keys that equal others as numbers, and of all
+    keys.
     """
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret), marker(policy, secret, lambda key, written: written)

@@ -1,6 +1,6 @@
-"""Recognise a private table by its first bytes, check its header, and read it in batches, whatever its format.
+"""Recognise a private table by its first bytes, check its header, and read it in batches, in every format.
 
-All formats arrive as texts, so that one table is read the same from each: a whole number as "3", other numbers as their
+All formats arrive as texts, so that a table is read the same from each format: a whole number as "3", other numbers as their
 shortest text, a date as 1990-04-01, a boolean as "True" or "False".
 """
 
@@ -25,14 +25,14 @@ from synthrelease.sources.source import Source, which_file
 
 ROWS_PER_BATCH = 100_000
 VALUES_PER_BATCH = 2**21
-"""Of all columns: of a wide table fewer rows are in memory at a time."""
+"""Largest number of values in a batch, over all columns. A batch of a wide table has fewer rows."""
 CHARACTERS_PER_BATCH = 2**25
-"""A batch ends after so many characters, too, so that long texts do not fill the memory."""
+"""Number of characters after which a batch ends, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
 _NAMES = (b"PARE", b"FEA1", b"ARROW1", b"BZh")
-"""Marks of formats with which the name of a column may begin, as in PARENT."""
+"""First bytes of formats that may also be the beginning of a column name, such as PARENT."""
 _BZIP2 = b"1AY&SY"
-"""What follows behind BZh and a digit."""
+"""The bytes that follow BZh and a digit in a bzip2 file."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -43,16 +43,16 @@ def batches(
 
     Parameters
     ----------
-    more : columns beside those of the schema.
-    only : read these alone.
+    more : further columns to read beside those of the schema.
+    only : the only columns to read, if given.
 
     Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A batch has at
     most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
 
     Raises
     ------
-    InputError : when the file cannot be read, its header does not fit, or a row has not as many fields as the header.
-        The content of a row is never quoted; names from the header are. The caller adds the name of the file.
+    InputError : when the file cannot be read, its header does not fit, or a row has another number of fields than the header.
+        Messages quote names from the header, but never the content of a row. The caller adds the name of the file.
     """
     source = Source.of(source)
     needed = list(dict.fromkeys([*([] if only else needed_columns(schema)), *more]))
@@ -78,13 +78,23 @@ def batches(
 
 
 def check_one_record_type(policy: InputTable) -> None:
-    """Raise InputError for record types in a table of several files, each of which would have its own record types."""
+    """Check that a table of several files has no record types, because each file would have its own record types.
+
+    Raises
+    ------
+    InputError : when it has record types.
+    """
     if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
         raise InputError("expected one file where [input.fixed_width] has a record_type, found a table of several files.")
 
 
 def file_batches(file: Path, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
-    """Yield the batches of one file, in order. Raises InputError as `batches`."""
+    """Yield the batches of one file in order.
+
+    Raises
+    ------
+    InputError : as `batches`.
+    """
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
     if policy.fixed_width is not None:  # whatever its first line holds, which is a row
@@ -104,8 +114,13 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. A library fails in many ways on a damaged file, and its message may quote a
-    value.
+    """Yield the batches that a library reads, with any error of the library replaced by one message.
+
+    A library fails in many ways on a damaged file, and its message may quote a value.
+
+    Raises
+    ------
+    InputError : when the library fails.
     """
     try:
         yield from read
@@ -124,7 +139,12 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
-    """Return whether a file of no other format is gzip. Raises InputError when it is not a CSV file."""
+    """Return whether a file of no other format is gzip.
+
+    Raises
+    ------
+    InputError : when it is no CSV file.
+    """
     if start.startswith(UTF_16):
         raise InputError(utf_16(policy.encoding))
     line = first_line(start)
@@ -135,7 +155,12 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
 
 def start_of(file: Path) -> bytes:
-    """Return the first bytes of the file, at least one. Only regular files are opened: a pipe may have nobody at its end."""
+    """Return the first bytes of the file, at least one. Only regular files are opened, because a pipe may never answer.
+
+    Raises
+    ------
+    InputError : when the file is empty or cannot be opened.
+    """
     start = b""
     try:
         if stat.S_ISREG(file.stat().st_mode):

@@ -1,13 +1,13 @@
-"""Read record numbers: which piece of a register a row belongs to, whether the register still has its numbers, and its rows.
+"""Read record numbers: find the piece of a register that each row belongs to, check the numbers, and count one piece.
 
-The piece of a number is a function of the number and of the secret key (`split_key`) alone, the same in every year. 12, 12.0
-and 1.2e+01 are one number, whatever file it stands in (`key_text`); spaces around it do not count.
+The piece of a number is a function of the number and the secret key (`SplitKey`) alone, and the same in every year. 12, 12.0
+and 1.2e+01 are one number in every file (`key_text`). Spaces around a number are ignored.
 
 Privacy
 -------
-A record number is public and stays with its record: it is no value that the guarantee speaks of. Whether numbers are missing,
-double or others than before depends on them alone. Whether a file can be read at all may depend on any value of a row, so that
-a release reads numbers after the charge, with its rows. No message holds one.
+A record number is public and stays with its record, so the guarantee does not cover it as a value. Whether numbers are missing,
+repeated or changed depends on the numbers alone. Whether a file can be read at all may depend on any value of a row, so a
+release reads the numbers after the charge, with its rows. No message contains a record number.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source, unwritten
 
-# The secret key that decides, for ever, which piece of a register a record number belongs to. It stays in the enclave.
+# The secret key that decides permanently which piece of a register a record number belongs to. It stays in the enclave.
 #
-# It is drawn by the operating system before a record number is read, is used for this alone (no noise comes from it), and no
-# part of a release holds it: the ledger and release.json have its sha256.
+# The operating system draws it before any record number is read. It has no other use (no noise comes from it), and no part of
+# a release contains it: the ledger and release.json have its SHA-256 checksum.
 
 BYTES = 32
 _CONTENT = re.compile(r"synthrelease split key 1\n([0-9a-f]{64})\n")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line ends
 _OTHERS = 0o077
-"""Rights of a file that other users have."""
+"""Permission bits of other users."""
 
 
 @dataclass(frozen=True)
 class SplitKey:
-    """A secret of 256 bits: `privacy.noise.secret_bytes` of `BYTES`. Its representation shows nothing of it."""
+    """A secret of 256 bits, drawn by `privacy.noise.secret_bytes`. Its repr shows nothing of it."""
 
     secret: bytes = field(repr=False)
 
@@ -58,21 +58,21 @@ class SplitKey:
         return hashlib.sha256(b"synthrelease split key\0" + self.secret).hexdigest()
 
     def mark(self, number: str) -> bytes:
-        """Return 32 bytes for a record number: HMAC-SHA256, which looks random to anybody without the key."""
+        """Return 32 bytes for a record number: an HMAC-SHA256, which looks random to anybody without the key."""
         return hmac.digest(self.secret, number.encode("utf-8", "surrogatepass"), "sha256")
 
 
 def key_beside(ledger: Path) -> Path:
-    """Return where the key of a ledger is kept when no place is named: `<ledger>.key`."""
+    """Return the default path of a ledger's key: `<ledger>.key`."""
     return ledger.with_name(ledger.name + ".key")
 
 
 def write_key(path: Path, key: SplitKey) -> None:
-    """Write a key into a new file that its owner alone can read, and wait until it is on the disk.
+    """Write a key into a new file that only its owner can read, and wait until it is on the disk.
 
     Raises
     ------
-    OutputError : when something is there, or it cannot be written.
+    OutputError : when the file exists, or cannot be written.
     """
     problem = ""
     try:
@@ -89,11 +89,11 @@ def write_key(path: Path, key: SplitKey) -> None:
 
 
 def read_key(path: Path) -> SplitKey:
-    """Return the key in a file. No message quotes the content of the file.
+    """Return the key in a file. No error message quotes the content of the file.
 
     Raises
     ------
-    InputError : when there is none, it is no key, or other users can read it (not asked on Windows).
+    InputError : when there is no such file, it holds no key, or other users have permissions on it (not checked on Windows).
     """
     content, problem = "", "no such file"
     try:
@@ -101,7 +101,7 @@ def read_key(path: Path) -> SplitKey:
         if not stat.S_ISREG(state.st_mode):
             problem = "a folder, pipe or device"
         elif os.name != "nt" and state.st_mode & _OTHERS:
-            problem = "a file that other users have rights to: chmod 600, and think about who may have read it"
+            problem = "a file on which other users have permissions: run chmod 600, and consider who may have read it"
         else:
             with path.open("rb") as file:
                 content, problem = file.read(1000).decode("latin-1"), "another file"
@@ -121,10 +121,10 @@ _USUAL = InputTable()
 
 @dataclass(frozen=True, kw_only=True)
 class PieceOfRegister:
-    """The information a release needs to read its piece: the key, the piece, and the digest of the register's numbers at the
+    """The information that a release needs to read its piece: the key, the piece, and the digest of the record numbers at the
     split.
 
-    `as_written` is for a register that version 1.0.0 split, some of whose numbers are not in their normal form.
+    `as_written` is for a register that version 1.0.0 split and whose numbers are not all in their normal form.
     """
 
     key: SplitKey
@@ -133,38 +133,43 @@ class PieceOfRegister:
     as_written: bool = False
 
     def numbers(self, policy: InputTable) -> RecordNumbers:
-        """None so far, of a file that is read so."""
+        """Return an empty set of record numbers for a file that is read with this policy."""
         return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
 
     @property
     def of_first_version(self) -> PieceOfRegister:
-        """The piece in a register that version 1.0.0 split, by numbers as they are written."""
+        """Return the piece in a register that version 1.0.0 split, by numbers as they are written."""
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:
-        """Whether these are the numbers that the register had, each once."""
+        """Return whether these are exactly the record numbers that the register had at the split."""
         try:
             return numbers.digest() == self.register
         except InputError:
             return False
 
     def check(self, numbers: RecordNumbers) -> None:
-        """Raise InputError when the register's numbers differ from those at the split."""
+        """Check that the record numbers are those that the register had at the split.
+
+        Raises
+        ------
+        InputError : when they differ.
+        """
         if numbers.digest() != self.register:
             raise InputError(
                 f"column {self.rule.by!r}: expected the record numbers that the register had when it was split, found others. "
-                "Records that came, went or were numbered anew would be in another piece than the one that paid for them. "
+                "New, removed or renumbered records would be charged to another piece than before. "
                 "Read the extract that was split, with its numbers written as they were."
             )
 
 
 class RecordNumbers:
-    """The numbers of a register, a few rows at a time. 16 bytes of memory for each row.
+    """The record numbers of a register, added in batches. They take 16 bytes of memory for each row.
 
     Parameters
     ----------
-    policy : how the file is read: its decimal mark, and which texts stand for no number.
-    as_written : whether 12 and 12.0 are two numbers, as they were to version 1.0.0.
+    policy : how the file is read: its decimal mark, and the texts that mean no number.
+    as_written : whether 12 and 12.0 are two numbers, as in version 1.0.0.
     """
 
     def __init__(self, key: SplitKey, by: str, of: int, policy: InputTable = _USUAL, *, as_written: bool = False):
@@ -173,7 +178,7 @@ class RecordNumbers:
         self.n_rows = 0
 
     def add(self, texts: Texts) -> np.ndarray:
-        """Return (n_rows,) the piece of each row, 1 to `of`.
+        """Add the numbers of some rows, and return the (n_rows,) piece of each row, 1 to `of`.
 
         Raises
         ------
@@ -195,12 +200,12 @@ class RecordNumbers:
         return piece[texts.codes]
 
     def digest(self) -> str:
-        """Return the digest of the set of numbers, in any order, and of the key: two sets have one digest with a probability of
-        2^-256.
+        """Return the digest of the set of numbers and the key, for any order of rows. Two different sets have the same digest
+        with a probability of 2^-256.
 
         Raises
         ------
-        InputError : when a number occurs twice, or there is none.
+        InputError : when a number occurs twice, or there are no numbers.
         """
         if not self.n_rows:
             raise InputError("expected rows after the header, found none.")
@@ -233,14 +238,14 @@ def read_numbers(
 
 
 def count_piece(source: Source, schema: Schema, policy: InputTable, piece: PieceOfRegister) -> CountedRows:
-    """Yield the counts of one piece; `n_rows` is the number of rows of the whole file, which is public.
+    """Return the counts of one piece. `n_rows` is the public number of rows of the whole file.
 
-    Values in the rows of other pieces have no effect, whatever they are.
+    Values in the rows of other pieces have no effect.
 
     Raises
     ------
-    InputError : as `count_batches`; for numbers that are missing, that occur twice, or that are others than when the register
-        was split; for a file that was written meanwhile.
+    InputError : as `count_batches`; for numbers that are missing, repeated, or different from those at the split; for a file
+        that was changed during the reading.
     """
 
     def counted(piece: PieceOfRegister) -> tuple[CountedRows, RecordNumbers]:

@@ -1,9 +1,9 @@
-"""Resizing: a release works with a public number of rows, so that whether a record is kept is protected like all else in it.
+"""Give a release a public number of rows, so that also the fact whether a record is kept is protected (resizing).
 
-Of the N rows of a file, which are public, rules keep K, which is not. A release works with a public number m of rows: a
-uniformly random subset of m kept rows, or, where fewer are kept, all of them and rows of a fixed public sequence. Whatever is
-differentially private for replacing one of m rows is so, at the same price, for replacing one row of the file, kept or not
-(theory 1.7, resizing): the tables of two such files can be drawn together so that they differ in at most one row.
+The rules keep K of the N rows of a file; N is public, K is not. A release uses a public number m of rows: a uniformly random
+subset of m kept rows or, if fewer are kept, all of them and rows of a fixed public sequence. An output that is differentially
+private for replacing one of m rows is so, at the same cost, for replacing one row of the file, kept or not (theory 1.7,
+resizing), because the tables of two such files can be coupled so that they differ in at most one row.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
-    """Return the table that a release works with, from the kept rows of a file. Once, before everything else.
+    """Return the table that a release uses, from the kept rows of a file. Call it once, before everything else.
 
     Parameters
     ----------
     raw : the plausibility rules for rows of the file, which the public sequence follows.
-    planned : the charges before the loop, that of the rule among them.
+    planned : the charges before the loop, including the charge of the rule.
 
     Raises
     ------
-    InputError : when a stated number is above the rows of the file, which are public, or a number that is published is 0.
+    InputError : when a stated number is above the public number of rows in the file, or a published number is 0.
 
     Privacy
     -------
     "counted": epsilon-DP for the number, neighbours replace one row of the file, which changes the number of kept rows by at
-    most 1: sensitivity 1. What is clamped to [1, N] and the margin are post-processing. The subset is drawn with the secret
+    most 1: sensitivity 1. Clamping to [1, N] and the margin are post-processing. The subset is drawn with the secret
     entropy of the operating system and never shown; the resizing theorem carries every later guarantee over. "stated" and
     "whole" cost nothing: the number is public. "exact" publishes the number of kept rows: every later guarantee then holds for
     files in which the same number of rows is kept, and replacing a kept row by another kept row.

@@ -1,9 +1,8 @@
 """Read the files of Stata, SAS and SPSS in batches, their values as texts. Needs pyreadstat, the extra `formats`.
 
-What a row holds is the code, never its label: labels, like every other word of a release, come from the specification. A
-code that the file declares as a user-missing value (SPSS) arrives as the code, and Stata's .a to .z and SAS's .A to .Z arrive
-as so written, so that the public `missing_values` decide about them; a system-missing value is a null. A date arrives as
-1990-04-01, whatever its format shows.
+The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
+value of SPSS arrives as its code, and Stata's .a to .z and SAS's .A to .Z arrive in this form, so that the public
+`missing_values` decide about them. A system-missing value is a null. A date arrives as 1990-04-01 in every display format.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-
 
 
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
+    """Yield the batches of the file, with at most `most_rows` rows each, or fewer if the file declares wide columns.
 
     Parameters
     ----------
-    encoding : of texts in a file that does not tell, where it is not "utf-8".
+    encoding : encoding of texts in a file that does not state it, if it is not "utf-8".
 
     Raises
     ------
-    InputError : when the library is not installed, the file cannot be read, or lacks a column.
+    InputError : when the library is missing, or the file cannot be read or lacks a column.
     """
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     check_header(list(facts.column_names), needed)
@@ -54,7 +53,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
-    """Return (table, the file's own metadata) as the library reads them."""
+    """Return the table and the file's metadata as the library reads them."""
     # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)
@@ -74,7 +73,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
 
 
 def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], list[str | None]] | None:
-    """Return how the numbers of a column are written; None for a column of texts."""
+    """Return a function that writes the numbers of a column as texts; None for a column of texts."""
     kind, shown = facts.readstat_variable_types[name], facts.original_variable_types[name] or ""
     if kind == "string":
         return None
@@ -90,7 +89,7 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
 
 
 def dates_of(package: Package, facts: Any) -> list[str]:
-    """Return the columns whose formats show numbers as dates, with a time or without one."""
+    """Return the names of the columns whose formats show numbers as dates, with or without a time."""
     shown = {name: facts.original_variable_types[name] or "" for name in facts.column_names}
     numbers = [name for name in shown if facts.readstat_variable_types[name] != "string"]
     return [name for name in numbers if re.fullmatch(f"({package.dates})|({package.moments})", shown[name])]
@@ -114,9 +113,9 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """Return a column as texts: numbers by `write`, texts as they are, and the letter of a missing value after a point.
+    """Return a column as texts: numbers written by `write`, texts unchanged, and missing values as a point with their letter.
 
-    Equal objects have equal texts here: a text equals nothing but itself, and of equal numbers the same 64 bits are written.
+    Equal objects have equal texts here, because a text equals only itself, and equal numbers are written from the same 64 bits.
     """
     import pyarrow as pa
 

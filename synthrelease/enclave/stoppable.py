@@ -1,7 +1,7 @@
-"""Read a database in a thread of its own, so that it can be stopped: by hand, by a signal, or because it gives no row.
+"""Read a database in a thread of its own, so that the user, a signal or a time limit can stop it.
 
-A library computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. Here the main thread
-waits in Python, and tells the library to stop by the library's own means. One batch is made ahead.
+A library computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. So the main thread
+waits in Python and asks the library to stop by the library's own method. One batch is read ahead.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from synthrelease.sources.opened import Stop
 
 Part = TypeVar("Part")
 BATCH_SECONDS = 3600.0
-"""Seconds in which a database must have given a batch of the table."""
+"""Seconds within which a database must return a batch."""
 _GRACE = 5.0
-"""Seconds that a library gets to stop."""
+"""Seconds that a library has to stop."""
 _TICK = 0.2
 
 
 def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
-    """Yield the batches, or whatever else `read` gives, which runs in another thread.
+    """Yield the batches (or other parts) of `read`, which runs in another thread.
 
     Parameters
     ----------
-    unopened, broken : what is said when it fails before the first batch, and after it: what a library says may quote a value.
+    unopened, broken : messages for a failure before and after the first batch. Messages of a library are not shown, because
+        they may quote a value.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def _next(parts: Queue[Any]) -> Any:
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Hand over batches until the end, or until it is asked to stop; an error is never handed over with its content."""
+    """Pass batches to the main thread until the end, or until asked to stop. Errors are passed without their content."""
     last: str | None = None
     try:
         batches = read(stop)

@@ -1,14 +1,15 @@
-"""A batch of a private file, whatever its format, is columns of texts.
+"""Represent a batch of a private file, in every format, as columns of texts.
 
-**What a reader owes** (theory 1.8, reading row by row): the texts of a row are a function of that row alone, given what is
-public about the file: its format, the names and declared types of its columns, the specification. Then the counts of a table
-are the sum of the counts of its rows, each read as a table by itself, which is what theorem 1.7 asks. So
+**Contract of a reader** (theory 1.8, reading row by row): the texts of a row are a function of that row alone, given the public
+facts about the file: its format, the names and declared types of its columns, and the specification. Then the counts of a table
+are the sum of the counts of its single rows, which theorem 1.7 requires. So
 
-- the text of a value is made before it is compared with another one: what Python, a library or a database calls equal may
-  have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins texts alone;
-- whether a text was a number of the file (`Texts.typed`) belongs to the value, not to the column, where a column may hold both;
-- no type, unit, zone or encoding is guessed from rows; a library that guesses is not asked (`sources.source.check_driver`);
-- a text that is too long ends the reading of any file; it is not cut.
+- the text of a value is made before values are compared, because values that Python, a library or a database calls equal may
+  have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins only equal texts;
+- if a column may hold numbers and texts, each value records whether it was a number in the file (`Texts.typed`);
+- no type, unit, time zone or encoding is guessed from rows, and libraries that guess are not used
+  (`sources.source.check_driver`);
+- a text that is too long ends the reading of any file instead of being cut.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ from synthrelease.sources.tables import LONGEST_TEXT
 _MOST_PLACES = 400
 _SHORT = 10**_MOST_PLACES
 _NUMBER = re.compile(r"([+-]?)(?=\.?\d)(\d*)(\.\d*)?((?(3)[ED]|E)[+-]?0*\d{1,15})?", re.ASCII | re.IGNORECASE)
-"""With an exponent as in 1e+05 (R), 1.2E+07 (Excel), 1.0E5 (Java), 0E-7 (decimals of Java and Python) or 0.12D+02 (Fortran)."""
+"""Pattern of a number, with exponents as in 1e+05 (R), 1.2E+07 (Excel), 1.0E5 (Java), 0E-7 (Java, Python) or 0.12D+02
+(Fortran).
+"""
 
 
 def whole_text(number: int) -> str:
@@ -56,14 +59,14 @@ def whole_text(number: int) -> str:
 
 
 def float_text(number: float) -> str | None:
-    """Return the text of a float of Python, which has 64 bits; None for NaN."""
+    """Return the text of a Python float (64 bits); None for NaN."""
     if math.isfinite(number):
         return str(int(number)) if number.is_integer() else _plain(Decimal(float.__repr__(number)))
     return None if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def decimal_text(written: str) -> str | None:
-    """Return the text of a decimal number, from that which Python or PostgreSQL writes, such as 1.50 or 1E+2; None for NaN."""
+    """Return the text of a decimal number that Python or PostgreSQL writes, such as 1.50 or 1E+2; None for NaN."""
     number = Decimal(written)
     return _plain(number) if number.is_finite() else None if number.is_nan() else "-inf" if number < 0 else "inf"
 
@@ -76,26 +79,26 @@ def float_texts(numbers: np.ndarray) -> list[str | None]:
 
 
 def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
-    """Return the canonical text of a key, whatever program wrote it; it depends on the text alone.
+    """Return the canonical text of a key, which does not depend on the program that wrote the file.
 
     Parameters
     ----------
-    text : spaces around it do not count.
-    decimal : the decimal mark of files of texts.
-    typed : whether the file knows the value as a number. Its text has a point whatever the decimal mark is.
+    text : the key as written. Spaces around it are ignored.
+    decimal : the decimal mark in text files.
+    typed : whether the file stores the value as a number. Its text then has a decimal point, whatever the decimal mark is.
 
     Returns
     -------
-    Of a number the text that a decimal of its value has, with the decimal mark: 12 for 12, +12, 12.0, 1.2e+01 and 0.12E+02.
-    A text of letters and digits alone may be a code and is as it stands, such as 007 and 1E5. Needless zeros before the point
-    stay where there is no exponent: 007.0 is 007, and 007 and 7 may be two persons. All else is as it stands, such as 12.5
-    where the decimal mark is a comma.
+    For a number, the shortest decimal text of its value: 12 for 12, +12, 12.0, 1.2e+01 and 0.12E+02. A text of letters and
+    digits alone may be a code and is not changed, such as 007 and 1E5. Leading zeros stay if there is no exponent: 007.0 is
+    007, because 007 and 7 may be two persons. All other texts are not changed, such as 12.5 if the decimal mark is a comma.
 
     Notes
     -----
-    A function of one text: it asks no other key of the file (theory 1.8, reading row by row). It is constant on what it gives.
-    In doubt keys of one value are joined: one person under two keys has half the protection, two persons under one key lose
-    rows, which `check --data` counts (theory 1.9, first rows of a person).
+    The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). Applied to its own
+    result, the function changes nothing. In doubt, keys of one value are joined: one person under two keys would have half the
+    protection, while two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a
+    person).
     """
     plain = text.strip()
     if plain.isalnum():  # without a sign and a point: a whole number, or a code
@@ -111,13 +114,13 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return the number that a key would be if it were no code, such as 7 for 007; the key itself where it is no number."""
+    """Return the number that a key would be if it were no code, such as 7 for 007; the key itself if it is no number."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 
 
 def _plain(number: Decimal) -> str:
-    """Return a number without an exponent, needless zeros and a plus sign."""
+    """Return a number without exponent, needless zeros and plus sign."""
     if not number:
         return "0"
     if not -_MOST_PLACES <= number.adjusted() < _MOST_PLACES:
@@ -130,15 +133,15 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """One column of one batch: its distinct texts, and the index of each row's text. Private; the repr shows nothing.
+    """A column of a batch: its distinct texts, and the index of each row's text. They are private, and the repr shows nothing.
 
     Attributes
     ----------
-    texts : (n_texts,) the texts; None stands for a null, also the system-missing value of SPSS. Some may occur twice, or in no
+    texts : (n_texts,) texts; None for a null, including the system-missing value of SPSS. Some texts may occur twice, or in no
         row.
-    codes : (n_rows,) the index into `texts` of each row, integers of any type.
-    typed : (n_texts,) whether a text was made from a value that the file knows as a number, a date and so on; one for all
-        where the type of the column tells. Those of a CSV file never are: how it writes numbers, the specification says.
+    codes : (n_rows,) index into `texts` of each row, integers of any type.
+    typed : (n_texts,) whether the file stores the value of a text as a number, a date and so on; a single value if the column
+        has one type. False for a CSV file, because the specification says how it writes numbers.
     """
 
     texts: Sequence[str | None]
@@ -147,14 +150,14 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Return the texts of some rows. Only identical texts are joined, so no row can lend its text to another."""
+        """Return the texts of some rows. Only identical texts are joined, so a row's text does not depend on other rows."""
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
         return cls(texts=list(distinct), codes=codes)
 
 
 class LazyTexts(Sequence[str | None]):
-    """Texts that a library holds; they become Python strings only when they are read."""
+    """Texts that a library stores. They become Python strings only when they are read."""
 
     @abstractmethod
     def made(self) -> list[str | None]:
@@ -162,8 +165,8 @@ class LazyTexts(Sequence[str | None]):
 
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_texts,) float64 numbers, and where they are known: for a text that is a number with this decimal mark,
-        exactly the result of `float`. A text that is not marked as known may still be a number.
+        """Return (n_texts,) float64 numbers, and an (n_texts,) mask of the known numbers. A known number is exactly the result
+        of `float` for a text with this decimal mark. A text that is not marked as known may still be a number.
         """
 
     @cached_property
@@ -178,7 +181,7 @@ class LazyTexts(Sequence[str | None]):
 
 
 NO_VALUE = "\0"
-"""A text that no specification and no CSV file can contain: it represents a value that has no text."""
+"""A text that no specification and no CSV file can contain. It stands for a value that has no text."""
 
 Batch = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""
@@ -192,7 +195,7 @@ Text = TypeVar("Text")
 
 
 class Numbered(dict[Text, int]):
-    """Texts with numbers in the order in which they came first."""
+    """A map from texts to numbers, in the order in which the texts first occurred."""
 
     def __missing__(self, text: Text) -> int:
         number = self[text] = len(self)
@@ -200,8 +203,13 @@ class Numbered(dict[Text, int]):
 
 
 def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
-    """Check that a header has every needed column once. A file without a header starts with a person's row, so only names
-    that surely are column names are shown.
+    """Check that a header has every needed column once.
+
+    A file without a header begins with a person's row, so the messages show only names that are surely column names.
+
+    Raises
+    ------
+    InputError : when a needed column is missing or occurs twice.
     """
     for name in needed:
         if header.count(name) > 1:

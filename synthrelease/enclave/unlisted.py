@@ -1,9 +1,9 @@
-"""Count the texts of columns whose categories no list names, behind a door of their own.
+"""Count the texts of columns without a list of categories. As in `door`, only `spend` gives access to the counts.
 
-A text is what stands in a row, without spaces around it and cut after 100 characters; a number is written in one way (12 for
-12.0). So it is a function of that row alone (theory 1.8, reading row by row). Every text is counted, however many there are: a
-limit on their number would let one row push out the text of others (theory 9.20, texts that no list names). Memory grows with
-the rows, and what it may need is compared with the machine before the charge, for the stated number of rows.
+A text is taken without spaces around it and cut after 100 characters, and a number has one form (12 for 12.0). So it is a
+function of its row alone (theory 1.8, reading row by row). Every text is counted: with a limit on their number, one row could
+displace the texts of other rows (theory 9.20, texts that no list names). Memory grows with the number of rows. Before the
+charge, the memory for the stated number of rows is compared with the machine's.
 """
 
 from __future__ import annotations
@@ -25,18 +25,23 @@ from synthrelease.sources.source import Source
 
 Result = TypeVar("Result")
 LONGEST = 100
-"""Characters of a text that are kept; the rest is cut off."""
+"""Number of characters of a text that are kept; the rest is cut off."""
 
 
 class PrivateTexts:
-    """How many rows have each text, by column, "" standing for a gap. Private: read by spending a planned charge alone."""
+    """The number of rows with each text, by column; "" stands for a gap. Only a planned charge gives access to these counts."""
 
     def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):
         self.__columns = columns
         self._meter = Meter(planned)
 
     def spend(self, charge: Charge, mechanism: Callable[[dict[str, Counter[str]]], Result]) -> Result:
-        """Run a mechanism that satisfies the guarantee of `charge`. Raises BudgetError and PrivateFailure as `Door.spend`."""
+        """Run a mechanism that satisfies the guarantee of `charge`, and return its output.
+
+        Raises
+        ------
+        BudgetError, PrivateFailure : as `Door.spend`.
+        """
         self._meter.take(charge)
         return opaque(lambda: mechanism(self.__columns))
 
@@ -48,7 +53,7 @@ def count_texts(
 
     Parameters
     ----------
-    columns : each with its own texts that stand for a gap, beside those of the policy.
+    columns : the columns, each with the texts that mean a gap in addition to those of the policy.
 
     Raises
     ------

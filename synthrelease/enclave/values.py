@@ -1,15 +1,15 @@
-"""How a text of the private file is read: the atomic bin of a value, by public rules for that value alone.
+"""Find the atomic bin of each value in the private file, by public rules for that value alone.
 
-In every kind of column spaces around a text do not count. Categories, codes and missing values are looked for as they stand,
-and then without zeros at the end of a fraction, in the text and in the list: 12.0 (as pandas writes 12 where a column has
-missing values), 12.00 and 12 are the same one, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0; 012 and +12 are others. So a
-number meets the same word of the specification from a file of texts and from one that knows numbers
-(`texts.LazyTexts.numbers`). A text that the specification lists as a category or code is that, even when [input] lists it as a
-missing value; a text that is a missing value is no number and no date. Where only the first characters of a text are its code,
-what means missing is told by the whole text. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and 1_000
-are not integers, and inf is not a number. With a decimal comma they are written 12,0, and 1.5 is no number at all. Dates are
-read by `data.dates`; the date is the one that is written, whatever the time zone. The random group of a cluster is a public
-digest of its text: a function of the row alone, like every bin.
+Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written, and
+then without trailing zeros of a fraction, in the text and in the list: 12.0 (as pandas writes 12 in a column with missing
+values), 12.00 and 12 are the same, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0; 012 and +12 are different. So a number
+matches the same entry of the specification from a text file and from a file that stores numbers (`texts.LazyTexts.numbers`). A
+text that the specification lists as a category or code is this category, even if [input] lists it as a missing value. A text
+that is a missing value is no number and no date. If only the first characters of a text are its code, the whole text decides
+whether it is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and
+inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no number. `data.dates` reads dates as written,
+whatever the time zone. The random group of a cluster is a public digest of its text and so, like every bin, a function of the
+row alone.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Digits:
-    """The bins of one column in the rows of one batch. Private; the repr shows nothing.
+    """The bins of a column in the rows of a batch. They are private, and the repr shows nothing.
 
     Attributes
     ----------
-    of_text : (n_texts,) int64 atomic bin of each text; MISSING, OUTSIDE or WRONG where it has none.
-    codes : (n_rows,) which text each row holds. Some texts may be in no row.
+    of_text : (n_texts,) int64 atomic bin of each text; MISSING, OUTSIDE or WRONG for a text without a bin.
+    codes : (n_rows,) index of the text of each row. Some texts may be in no row.
     """
 
     of_text: np.ndarray
     codes: np.ndarray
 
     def rows(self) -> np.ndarray:
-        """Return (n_rows,) the bin of each row."""
+        """Return the (n_rows,) bin of each row."""
         return self.of_text[self.codes]
 
     def kinds(self) -> dict[int, int]:
-        """Return which of MISSING, OUTSIDE and WRONG rows have, and how many."""
+        """Return the number of rows with each of MISSING, OUTSIDE and WRONG, for those that occur."""
         if self.of_text.min(initial=0) >= 0:
             return {}
         rows = self.rows()
@@ -60,16 +60,16 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """Maps texts of one column to their bins, so that the rule is evaluated once for each text and not once for each batch.
+    """A cache of the bins of a column's texts, so that the rule is evaluated once for each text and not once for each batch.
 
     Parameters
     ----------
-    rule : what a text means, by a public rule for that text alone: whether it is remembered has no effect.
+    rule : function from a text to its bin. It depends on that text alone, so the cache has no effect on results.
     """
 
     MOST = 2**17
     LONGEST = 50
-    """Characters of a text that is remembered."""
+    """Largest number of characters of a cached text."""
 
     def __init__(self, rule: Callable[[str | None], int]):
         self._rule = rule
@@ -83,12 +83,12 @@ class Known(dict[str | None, int]):
         return meaning
 
     def of(self, texts: Sequence[str | None]) -> np.ndarray:
-        """Return (n_texts,) int64 the bin of each text."""
+        """Return the (n_texts,) int64 bin of each text."""
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int64, count=len(texts))
 
 
 MANY = 500
-"""Texts of one batch from which on those that are plain numbers are read all at once."""
+"""Number of texts in a batch from which on plain numbers are read all at once."""
 
 
 def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
@@ -96,7 +96,7 @@ def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable
 
     Parameters
     ----------
-    known : what the texts of this column mean, by their decimal mark; filled here, empty before the first batch.
+    known : cached bins of the texts of this column, by their decimal mark. It is filled here, and empty before the first batch.
     """
     cells = columns[column.source]
     if column.minus is not None:
@@ -118,10 +118,10 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
-    """Return (n_texts,) the bins of texts, plain numbers all at once; each bin is that of the rule.
+    """Return the (n_texts,) bins of texts, with plain numbers read all at once. Each bin equals the bin of the rule.
 
-    A text that is a number may be a missing value all the same. Such a text is equal to one of the missing values, perhaps
-    without spaces or without zeros behind its point, and so they are equal as numbers: the rule is asked about all of these.
+    A text that is a number may still mean a missing value. Then it equals a missing value, perhaps except for spaces or
+    trailing zeros, so the two are equal as numbers. The rule decides about all such texts.
     """
     numbers, plain = texts.numbers(decimal)
     plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))
@@ -142,9 +142,9 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 
 
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Return the bins of the numbers of days, or completed years, from the dates of one column to those of another.
+    """Return the bins of the numbers of days, or completed years, between the dates of two columns.
 
-    The number of a row is missing where either date is, and what is no date makes the row wrong, whatever the other one is.
+    The number is missing if either date is missing. A text that is no date makes it WRONG, whatever the other text is.
     """
     for side, dates in (("ends", column.dates), ("starts", column.minus_dates)):
         if side not in known:
@@ -161,7 +161,7 @@ def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable
 
 
 def _ordinal_of_text(dates: DateFormat | None, column: Column, policy: InputTable) -> Callable[[str | None], int]:
-    """Return the reading of one text: the number of the day, which is positive, or one of MISSING and WRONG."""
+    """Return a function that reads one text: the positive number of the day, or MISSING or WRONG."""
     missing = _Listed({}, _missing_texts(column, policy), MISSING, ".")
 
     def ordinal_of(text: str | None) -> int:
@@ -178,13 +178,13 @@ def _missing_texts(column: Column, policy: InputTable) -> Sequence[str]:
 
 
 class _Listed:
-    """The meanings of texts in the specification. A text as written has precedence over one without spaces, and this over a
-    number; of several numbers the first one listed counts.
+    """The meanings of texts in the specification. A text as written takes precedence over a text without spaces, and this over
+    a number. Among several equal numbers, the first listed one counts.
 
     Parameters
     ----------
-    values, missing : texts with their bins, and those of missing values, which mean `absent` unless they are among the former.
-    decimal : the mark in these texts.
+    values, missing : texts with their bins, and texts of missing values, which mean `absent` unless `values` has them.
+    decimal : the decimal mark in these texts.
     """
 
     def __init__(self, values: Mapping[str, int], missing: Sequence[str], absent: int, decimal: str):
@@ -197,7 +197,7 @@ class _Listed:
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
-        """Return the meaning of a text, with its own decimal mark; None where it is not listed."""
+        """Return the meaning of a text, which may have another decimal mark; None if it is not listed."""
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
@@ -208,14 +208,12 @@ class _Listed:
 
 
 def absent(column: Column) -> int:
-    """Return where missing values go."""
+    """Return the bin of missing values; MISSING if the column has no such bin."""
     return MISSING if column.atoms.missing is None else column.atoms.missing
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function that reads one text: its atomic bin, the bin of missing values, or one of MISSING, OUTSIDE and
-    WRONG.
-    """
+    """Return a function that reads a text: its atomic bin, the bin of missing values, or MISSING, OUTSIDE or WRONG."""
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
@@ -241,7 +239,7 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def number_form(text: str, decimal: str) -> str | None:
-    """Return a number with a point and without needless zeros in its fraction: 12 for 12.00 and for 12; None for no plain
+    """Return a number with a point and without trailing zeros, such as 12 for 12.00 and 12; None for a text that is no plain
     number.
     """
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
@@ -252,12 +250,12 @@ def number_form(text: str, decimal: str) -> str | None:
 
 
 def _with_point(text: str, decimal: str) -> str:
-    """Return a number with a decimal point; one that has another in its place is no number."""
+    """Return a number with a decimal point. A number with another mark than `decimal` becomes a text that is no number."""
     return text if decimal == "." else "" if "." in text else text.replace(decimal, ".")
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """Return the number, or the part of the date, in the text; NaN when there is none."""
+    """Return the number in the text, or the part of its date; NaN if there is none."""
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))

@@ -1,4 +1,4 @@
-"""A published release as anybody reads it: from the folder, without private data and without the steward's files."""
+"""Read a published release from its folder, without private data and without the publisher's configuration."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""associations.csv: which associations the rows carry, as a function of release.json alone."""
+"""Write associations.csv: the associations between columns that the released rows preserve, from release.json alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADER = (
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
-    """Return the associations of the released rows; None for settings that no generator has, which `verify` reports."""
+    """Return the associations that the rows preserve; None for settings that no generator has, which `verify` reports."""
     try:
         return release_of(document).associations
     except (ValueError, BudgetError):
@@ -29,7 +29,10 @@ def of_document(document: ReleaseDocument) -> Associations | None:
 
 
 def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return associations.csv by its name: a line for every pair of columns, and for every three that the rows carry."""
+    """Return associations.csv by file name; empty if the associations are unknown.
+
+    The file has a line for every pair of columns, and for every triple whose joint association the rows preserve.
+    """
     if (associations := of_document(document)) is None:
         return {}
     from synthrelease.generators.associations import in_rows

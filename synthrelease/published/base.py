@@ -1,4 +1,7 @@
-"""The base class of all parts of release.json: nothing is missing, numbers are finite, every epsilon is exact."""
+"""Define the base class of all parts of release.json, the files of a folder, checksums, and signatures.
+
+In every part nothing is missing, numbers are finite, and every epsilon is exact.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,20 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
-# The files of a bundle by name: small ones are held, large ones stay on the disk and are read piece by piece.
+# The files of a bundle by name. Small files are kept in memory, large files stay on the disk and are read piece by piece.
 
 HELD = 2**22
-"""Bytes: what has more stays on the disk."""
+"""Largest size in bytes of a file that is kept in memory. Larger files stay on the disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OnDisk:
-    """A file that is not held.
+    """A file that stays on the disk.
 
     Attributes
     ----------
-    sha256 : of its bytes, when they were read first.
-    state : its size, and what tells whether it was changed since.
+    sha256 : checksum of its bytes when they were first read.
+    state : its size and the attributes that show whether it was changed since.
     """
 
     path: Path
@@ -46,7 +49,12 @@ class OnDisk:
 
     @classmethod
     def of(cls, path: Path) -> OnDisk:
-        """Return a file with its checksum, read once. Raises OSError."""
+        """Return the file at a path with its checksum, which is computed once.
+
+        Raises
+        ------
+        OSError : when it cannot be read.
+        """
         with path.open("rb") as file:
             state = _state(os.fstat(file.fileno()))
             return cls(path=path, sha256=hashlib.file_digest(file, "sha256").hexdigest(), state=state)
@@ -75,18 +83,23 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 
 
 Content = bytes | OnDisk
-"""The content of a file: its bytes, or their place on disk."""
+"""The content of a file: its bytes, or the file on the disk."""
 Keep = Callable[[str, Iterable[bytes]], Content]
-"""A function that stores a file from its name and its pieces."""
+"""A function that stores a file, from its name and its pieces."""
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
-    """Return a file in memory, for a table that is known to be small."""
+    """Return a file in memory, from its pieces. For tables that are known to be small."""
     return b"".join(pieces)
 
 
 def opened(content: Content) -> BinaryIO:
-    """Return the file from its first byte on. Raises OSError."""
+    """Return a file that is open for reading.
+
+    Raises
+    ------
+    OSError : when it cannot be read.
+    """
     return io.BytesIO(content) if isinstance(content, bytes) else content.path.open("rb")
 
 
@@ -117,17 +130,17 @@ class Files(Mapping[str, bytes]):
         return chosen
 
     def __or__(self, contents: Mapping[str, Content]) -> Files:
-        """Return these files with further ones."""
+        """Return these files together with further files."""
         joined = Files({**self.contents, **contents})
         joined._digests = {name: digest for name, digest in self._digests.items() if name not in contents}
         return joined
 
     def content(self, name: str) -> Content:
-        """Return the bytes of a file, or where they are; no bytes where there is no such file."""
+        """Return the bytes of a file, or its place on the disk; empty bytes if there is no such file."""
         return self.contents.get(name, b"")
 
     def size(self, name: str) -> int:
-        """Return the size of a file in bytes; 0 where there is no such file."""
+        """Return the size of a file in bytes; 0 if there is no such file."""
         content = self.content(name)
         return len(content) if isinstance(content, bytes) else content.size
 
@@ -141,20 +154,20 @@ class Files(Mapping[str, bytes]):
         return self._digests[name]
 
     def holds(self, name: str, pieces: Iterable[bytes]) -> bool:
-        """Return whether a file has just these bytes, compared piece by piece up to the first that differs."""
+        """Return whether a file has exactly these bytes. The comparison ends at the first piece that differs."""
         with opened(self.content(name)) as file:
             return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
     def changed(self) -> list[str]:
-        """Return names of files that somebody changed after they were first read."""
+        """Return the names of files that were changed after they were first read."""
         return [name for name, content in self.contents.items() if isinstance(content, OnDisk) and content.changed]
 
 
-# The number of its format that a published document carries: it is looked at before anything else in it.
+# The format number of a published document, which is read before anything else in the document.
 
 
 class _Head(BaseModel):
-    """The fields of documents of every format; a commitment has other names for them."""
+    """The fields with the format number in documents of every format. A commitment has other names for them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -163,15 +176,17 @@ class _Head(BaseModel):
 
 
 def check_format(content: bytes | str, reads: Sequence[int]) -> None:
-    """Raise Unexpected for a document with a format number that this version does not read.
+    """Check the format number of a document.
 
     Parameters
     ----------
-    reads : the one that is written first.
+    content : the bytes of the document.
+    reads : the format numbers that this version reads; it writes the first of them.
 
     Raises
     ------
-    ValidationError : when it has none.
+    Unexpected : for a number that this version does not read.
+    ValidationError : when the document has no format number.
     """
     head = _Head.model_validate_json(content)
     if head.format not in reads:
@@ -179,7 +194,12 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Return a fraction of at least 0 in lowest terms, from the text that `str(Fraction)` writes."""
+    """Return a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it.
+
+    Raises
+    ------
+    Unexpected : for any other text.
+    """
     if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
         raise Unexpected("a fraction of at least 0 in lowest terms, such as '191/20'")
     return text
@@ -189,24 +209,23 @@ ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
 Value = TypeVar("Value")
 Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
-"""Where a fact comes from that is published exactly, and its place in release.json."""
+"""The source of an exactly published fact, and its place in release.json."""
 
 
 class Part(BaseModel):
-    """Base of all parts of release.json: nothing may be missing but a field that has its default, and
-    nothing may be there that is not described.
+    """The base class of all parts of release.json. Only fields with defaults may be missing, and no unknown field is allowed.
 
-    The lenient reading (`published.document.read_leniently`) differs in one setting: what is not described is left out.
+    The lenient reading (`published.document.read_leniently`) ignores unknown fields.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     facts: ClassVar[tuple[Fact, ...]] = ()
-    """What it publishes exactly, wherever the number of rows comes from."""
+    """Facts that the part publishes exactly, for every way of finding the number of rows."""
 
     @property
     def unsaid(self) -> set[str]:
-        """Return the fields that have their defaults."""
+        """Return the fields that have their default values and are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -217,13 +236,13 @@ class Part(BaseModel):
 
     @classmethod
     def like(cls, value: object, /, **others: Any) -> Self:
-        """Return a part whose fields are the attributes of a value with the same names, but for the others.
+        """Return a part with the attributes of a value that have the names of its fields, and with the other values given.
 
-        Fractions become exact texts (`epsilon` under the name `epsilon_exact`, too), and tuples lists.
+        Fractions become exact texts (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
 
         Raises
         ------
-        AttributeError : for a field that the value does not have, so that none is left at its default unseen.
+        AttributeError : for a field that the value does not have. So no field silently keeps its default.
         """
         fields: dict[str, Any] = {}
         for name in cls.model_fields.keys() - others.keys():
@@ -232,10 +251,9 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Return a value of a data class whose fields are those of this part, without the excluded ones.
+        """Return the value of a data class from which `like` made this part, without the excluded fields.
 
-        What `like` made becomes again what it was: exact texts fractions, lists tuples, and numbers floats where the data class
-        has these.
+        Exact texts become fractions, lists become tuples, and numbers become floats if the data class has floats.
         """
         makes: dict[str, Callable[[Any], Any]] = {"Fraction": Fraction, "float": float, "tuple": tuple}
         fields: dict[str, Any] = {}
@@ -247,45 +265,50 @@ class Part(BaseModel):
         return kind(**fields, **others)
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the exactly published facts in which files could differ; the scope of the guarantee names them.
+        """Return the exactly published facts in which files could differ. The scope of the guarantee names these facts.
 
         Parameters
         ----------
-        way : where the number of rows comes from.
+        way : how the number of rows was found.
         """
         return self.facts
 
 
 def number(value: float) -> float | int:
-    """Return a JSON number; whole numbers have no point."""
+    """Return a JSON number; a whole number becomes an int."""
     return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
 
 
 def six_digits(value: float | None) -> float | int | None:
-    """Return a computed number in six digits, so that release.json is the same on every machine."""
+    """Return a computed number with six significant digits, so that release.json is the same on every machine."""
     return None if value is None else number(float(f"{value:.6g}"))
 
 
 def upwards(value: Fraction) -> float:
-    """Return an exact epsilon as the number that is shown, never understated."""
+    """Return an exact epsilon as a float for display, rounded up so that it is never understated."""
     return float(decimal_text(value))
 
 
-# Ed25519 signatures, read: who made a bundle. The signature is of SHA256SUMS, and so of every file in it.
+# Ed25519 signatures, which show who made a bundle. The signature is over SHA256SUMS, and so over every file in the bundle.
 #
-# The files are those that other tools read: keys in PEM, the signature as its 64 bytes.
-# `openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig` checks one too.
+# Other tools can read the files: keys are in PEM, and the signature has 64 bytes. Without synthrelease, check it with
+# `openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig`.
 
 SIGNATURE, PUBLIC_KEY = "SHA256SUMS.sig", "public-key.pem"
 _MAX_KEY_BYTES = 10_000
 
 
 class SigningError(SynthreleaseError):
-    """A key file that cannot be used."""
+    """An error about a key file that cannot be used."""
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:
-    """Raise SigningError when the file holds no Ed25519 public key."""
+    """Return the Ed25519 public key in a PEM file.
+
+    Raises
+    ------
+    SigningError : when the file holds no such key.
+    """
     key = parse_public_key(key_file(path))
     if key is None:
         raise SigningError(f"{path}: expected an Ed25519 public key in PEM, found something else.")
@@ -302,7 +325,7 @@ def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
 
 
 def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
-    """Return whether the signature was made of this content with the private half of the key."""
+    """Return whether a signature of this content was made with the private half of the key."""
     try:
         key.verify(signature, content)
     except cryptography("exceptions").InvalidSignature:
@@ -317,7 +340,7 @@ def public_pem(key: Ed25519PublicKey) -> bytes:
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """Return SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
+    """Return the SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
     serialization = cryptography("hazmat.primitives.serialization")
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     digits = hashlib.sha256(raw).hexdigest()
@@ -325,7 +348,12 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def cryptography(module: str) -> Any:
-    """Raise InputError where the library is not installed."""
+    """Return a module of the library cryptography.
+
+    Raises
+    ------
+    InputError : when the library is not installed.
+    """
     from synthrelease.resources import library
 
     return library(f"cryptography.{module}", "cryptography", "signatures", "sign")
@@ -347,7 +375,7 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def json_bytes(tables: Any, indent: int | None = 2) -> bytes:
-    """Return tables as the JSON of a bundle: UTF-8, no NaN or infinity, a line end at the end."""
+    """Return tables as the JSON of a bundle: UTF-8, without NaN or infinity, with a line end at the end."""
     return (json.dumps(tables, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
@@ -356,13 +384,13 @@ def sha256(content: bytes) -> str:
 
 
 def checksum_file(contents: Mapping[str, bytes]) -> bytes:
-    """Return SHA256SUMS for files by name."""
+    """Return SHA256SUMS for these files."""
     files = contents if isinstance(contents, Files) else Files(contents)
     return "".join(f"{files.sha256(name)}  {name}\n" for name in sorted(files)).encode("ascii")
 
 
 def read_checksums(content: bytes) -> dict[str, str] | None:
-    """Checksum by name, None when this is no such file."""
+    """Return the checksums by file name; None if the content is no SHA256SUMS."""
     lines = content.decode("ascii", errors="replace").splitlines()
     matches = [_LINE.fullmatch(line) for line in lines]
     checksums = {match[2]: match[1] for match in matches if match}

@@ -1,6 +1,7 @@
-"""The guarantee, its domain and the charges in release.json; each part is made from a value, and can be read back as it.
+"""Define the guarantee, its domain, the charges, the criteria and the selection in release.json.
 
-Every epsilon stands there twice: as a number, rounded up, and as an exact fraction in a text.
+Each part is made from a value and gives this value back. Every epsilon is written twice: as a number, rounded up, and as the
+text of an exact fraction.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return epsilon and delta as a part states them: as numbers, rounded up, and exactly."""
+    """Return epsilon and delta in both forms: as numbers, rounded up, and exactly."""
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
     return exact | {name: upwards(value) for name, value in values.items()}
 
 
 class PersonPart(Part):
-    """The guarantee for a person in several records: `records` at most, each a `unit`.
+    """The guarantee for a person with at most `records` records, each a `unit`.
 
-    `epsilon` and `delta` are null where nothing is promised.
+    `epsilon` and `delta` are null if nothing is promised to a person.
     """
 
     unit: str
@@ -57,7 +58,7 @@ class PersonPart(Part):
 
 
 class GuaranteePart(Part):
-    """The guarantee by its building blocks (theory 10, statement of the guarantee)."""
+    """The guarantee and its parts (theory 10, statement of the guarantee)."""
 
     epsilon: Number
     epsilon_exact: ExactText
@@ -73,28 +74,28 @@ class GuaranteePart(Part):
         return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee as it is stated; the guarantee for a person follows from it."""
+        """Return the stated guarantee. The guarantee for a person follows from it."""
         person = self.person
         return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
 
 class DomainPart(Part):
-    """The files that the guarantee is about, and the treatment of their rows by the public rules (theory 1.7, resizing).
+    """The files that the guarantee covers, and the treatment of their rows by the public rules (theory 1.7, resizing).
 
-    With the columns' `bounds`, `missing` and `outside`, and the rules for raw rows, the domain can be written down from here.
+    This part, the columns' `bounds`, `missing` and `outside`, and the rules for raw rows determine the domain.
 
     Attributes
     ----------
-    way : where the number of rows comes from that the release works with: "whole", "counted", "stated" or "exact"
-        (`privacy.charges.RowsRule`); "rows" in the file.
-    file_rows : the rows of the private file; None where the number of kept rows is published instead ("exact").
-    margin, shortfall : of a counted number: what was taken off the noisy count, and the probability with which it may
-        nevertheless lie above the number of kept rows; public rows then filled up.
+    way : how the number of rows that the release used was found: "whole", "counted", "stated" or "exact"
+        (`privacy.charges.RowsRule`). Its name in the file is "rows".
+    file_rows : number of rows in the private file; None if the number of kept rows is published instead ("exact").
+    margin, shortfall : for a counted number, the margin subtracted from the noisy count, and a bound on the probability that
+        the result is still above the number of kept rows. Public rows then filled the gap.
     missing_values : the texts that count as missing.
-    persons : of the private file, where a key tells their rows: how many different keys it has. `file_rows` is then the most
-        records that they can have, so many times `records` of the guarantee's person: how many rows the file has is not told.
-    first_by : with `persons`, the columns by which a person's rows are ordered, or "random"; None in releases of versions
-        that ordered them by released values after that.
+    persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times
+        `records` of the guarantee's person, the largest number of rows used. The number of rows in the file is not published.
+    first_by : with `persons`, the columns that order a person's rows, or "random"; None in releases of earlier versions, which
+        ordered rows by released values.
     """
 
     way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
@@ -131,7 +132,7 @@ class DomainPart(Part):
 
 
 class CurvePart(Part):
-    """A Renyi divergence of order a of at most rho a + constant + log_mean / (a - 1), for every a > 1."""
+    """A bound on the Renyi divergence of every order a > 1: rho a + constant + log_mean / (a - 1)."""
 
     rho: ExactText
     constant: ExactText
@@ -146,10 +147,11 @@ class CurvePart(Part):
 
 
 class ChargePart(Part):
-    """A node of the charge tree; `rule` names the rule by which it follows from its parts.
+    """A node of the charge tree. `rule` names the rule by which it follows from its parts.
 
-    `reason` is what the steward says about it. `renyi` is there where the node is a curve: epsilon and delta are then 0, and a
-    node above it states both. `gaussian` is there where a mechanism with the curve rho a is also mu-Gaussian, rho = mu^2 / 2.
+    `reason` is the steward's reason for the charge. `renyi` is present if the node is a curve: epsilon and delta are then 0,
+    and a node above it states both. `gaussian` is present if a mechanism with the curve rho a is also mu-Gaussian, rho = mu^2 /
+    2.
     """
 
     name: str
@@ -170,7 +172,7 @@ class ChargePart(Part):
         return cls.like(charge, **in_both(charge), renyi=renyi, parts=[cls.of(part) for part in charge.parts])
 
     def charge(self) -> Charge:
-        """Return the node as it is stated, without a check against its parts.
+        """Return the stated charge, without checking it against its parts.
 
         Raises
         ------
@@ -191,7 +193,7 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that a release planned: a library's own statement below a charge is not a charge."""
+        """Yield the charges that the release planned. A library's own statement below a charge is not a planned charge."""
         if not self.parts or self.rule == REPLACING:
             yield self
             return
@@ -199,26 +201,28 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """Return the single mechanisms below this node (the node itself when it has no parts)."""
+        """Return the single mechanisms below this node, or the node itself if it has no parts."""
         return (node for node in self.nodes() if not node.parts)
 
 
 # A criterion in release.json: its threshold, its released figure, and how far that can be from the exact one.
 
 MOST_SHARING = 100
-"""Figures that share one noise, at most: `generators.measured_noise.MOST_NUMBERS`, which a reader need not load."""
+"""Largest number of figures that share one noise: `generators.measured_noise.MOST_NUMBERS`, repeated so that readers need not
+load it.
+"""
 
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
 
 class IntervalPart(Part):
-    """An interval for the exact figure, which compares the released rows with those that the release used; `high` is null when
-    nothing bounds it.
+    """An interval for the exact figure, which compares the released rows with the rows that the release used. `high` is null if
+    the figure has no upper bound.
 
     Attributes
     ----------
-    file_high : where these were drawn at random from the rows of the file that the rules keep: a limit, at 95%, of the same
-        figure with all of them. Absent where no rows were drawn (then `high` is about the file), and where nothing limits it.
+    file_high : an upper limit, at 95%, of the same figure for all rows of the file that the rules keep, if the used rows were
+        drawn from them. Absent if no rows were drawn (`high` is then about the file), and if there is no limit.
     """
 
     level: Number
@@ -251,11 +255,11 @@ class CriterionPart(Part):
 
     Attributes
     ----------
-    best, worst : what an exact figure can be; worst is null where nothing bounds it.
-    decides : whether this very figure was compared with the threshold.
-    parameters : everything else that stands in the acceptance file.
-    one_noise : the noise that the figure shares with others, `epsilon` being its share of what that cost; absent where it has
-        its own.
+    best, worst : the range of exact figures; worst is null if there is no bound.
+    decides : whether this figure itself was compared with the threshold.
+    parameters : all other settings in the acceptance file.
+    one_noise : the noise that the figure shares with other figures; `epsilon` is then its part of the cost. Absent for separate
+        noise.
     """
 
     name: str
@@ -278,24 +282,25 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The noise that the figure shares with others."""
+        """The noise that the figure shares with other figures; None for separate noise."""
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
     def answered(self) -> bool:
-        """Return whether the published measurements answer the criterion: `value` is then an upper bound of the
-        exact figure.
-        """
+        """Return whether the published measurements answer the criterion. Then `value` bounds the exact figure from above."""
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
-        """Return the criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another
-        kind.
+        """Return the criterion; None for a kind that this installation does not know.
+
+        Raises
+        ------
+        ValueError : for parameters that the kind does not accept.
         """
         return self._criterion
 
     def __copy__(self) -> CriterionPart:
-        """Without the criterion that was read: a copy may have other parameters."""
+        """Return a copy without the cached criterion, because the copy may have other parameters."""
         copied = super().__copy__()
         copied.__dict__.pop("_criterion", None)
         return copied
@@ -310,7 +315,7 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """Return a criterion with its figure; the interval follows from the other fields (`bundle.limits`)."""
+        """Return a criterion with its figure. The interval follows from the other fields (`bundle.limits`)."""
         best, worst = figure_range
         return cls.like(
             score,
@@ -325,7 +330,7 @@ class CriterionPart(Part):
         )
 
     def score(self) -> Score:
-        """Return the figure as the release published it."""
+        """Return the published figure of the criterion."""
         from synthrelease.criteria.facts import Score
 
         return self.value_of(Score, one_noise=self.noise)
@@ -335,9 +340,10 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided a round: the smallest slack of its criteria had to reach the margin, in sensitivities.
+    """The single noisy test that decided a round: the smallest slack of its criteria had to reach the margin.
 
-    `false_acceptance` bounds the probability that a round passes although some criterion is above its threshold.
+    Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
+    some criterion is above its threshold.
     """
 
     epsilon_exact: ExactText
@@ -346,10 +352,10 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The probability that some bound of the criteria that measurements answer is wrong.
+    """The probability that any bound of the criteria that measurements answer is wrong.
 
-    `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and in each among the sums
-    that its bounds rest on.
+    `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and for each transformation
+    among the sums that its bounds use.
     """
 
     risk_exact: ExactText
@@ -357,12 +363,12 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """The selection: the drawing of configurations, the test of a round, and the end of a search without a table.
+    """The selection: the number of configurations, the test that decided a round, and the distribution of the number of rounds.
 
-    `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
-    number of rounds, null with other laws. `rounds` is the law of a hidden number of rounds with finitely many values, each
-    with its probability; absent with other laws, and `stop_probability` is null just where it is there. `bounds` is absent
-    where measurements answer no criterion.
+    `joint_test` is null if each criterion was decided by its own figure. `shape` belongs to a truncated negative binomial
+    number of rounds and is null for other distributions. `rounds` is a distribution with finitely many values, with the
+    probability of each; it is absent for other distributions, and `stop_probability` is null exactly if it is present. `bounds`
+    is absent if measurements answer no criterion.
     """
 
     configurations: int
@@ -385,7 +391,12 @@ class SelectionPart(Part):
 
     @property
     def rule(self) -> SelectionRule:
-        """Return how rounds are repeated. Raises ValueError unless exactly one valid distribution is stated."""
+        """Return the rule by which rounds are repeated.
+
+        Raises
+        ------
+        ValueError : unless exactly one valid distribution is stated.
+        """
         if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
             raise ValueError("expected one law of the number of rounds")
         if self.rounds is not None:
@@ -395,7 +406,7 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """Return how often a release measured at most, on average: the mean number of rounds, whatever was accepted."""
+        """Return an upper bound of the mean number of times that a release measured: the mean number of rounds."""
         if self.shared_measurements:
             return 1.0
         law = self.rule.law

@@ -1,4 +1,4 @@
-"""Columns, bins and rules in release.json: made of the schema's, and as anybody uses them who has the released table."""
+"""Define columns, bins and rules in release.json, and the columns of a loaded release."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin: [from, below) for numbers, null where it is open; otherwise the categories in it, or missing values.
+    """A bin: [from, below) for numbers, with null for an open end; or its categories; or missing values.
 
     Attributes
     ----------
-    missing : true for the bin of missing values, which has neither edges nor categories nor a number.
+    missing : true for the bin of missing values, which has no edges, no categories and no number.
     """
 
     label: str
@@ -42,7 +42,7 @@ class BinPart(Part):
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
-        """Yield the bins of a binning; null edges are open."""
+        """Yield the bins of a binning. Open ends have null edges."""
         inside: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             inside[into].append(atom)
@@ -59,11 +59,11 @@ class BinPart(Part):
 
     @property
     def edges(self) -> tuple[float, float]:
-        """Return [low, high), infinite where the bin is open."""
+        """The edges [low, high), infinite for an open end."""
         return -math.inf if self.lower is None else float(self.lower), math.inf if self.below is None else float(self.below)
 
     def holds(self, inner: BinPart) -> bool:
-        """Return whether all of another bin of the column lies in this one."""
+        """Return whether this bin contains another bin of the column."""
         if self.missing or inner.missing:
             return self.missing == inner.missing
         if self.categories is not None or inner.categories is not None:
@@ -77,18 +77,17 @@ class ColumnPart(Part):
     Attributes
     ----------
     source, part : the column of the private file, and the part of a date that was read.
-    bounds : public bounds of the values behind the bins; and `bounds_by`, who said so, where that is stated.
-    missing, outside : what was done with a row whose value was missing or outside: "drop", "clip", or "error" (the file was
-        refused); missing values may have a "bin" of their own, the last one, and so may texts that no category lists.
-    outside_label : the category of such texts; empty where they have none.
-    characters : how many of the first characters of a text are looked up in `texts`; null for all of them.
-    minus : where the number is the days between two dates, or with the part "year" the completed years, the column of the
-        private file with the earlier one.
-    date_format, minus_format : how dates are written there, where it is not yyyy-mm-dd; and those of `minus`, where these are
-        written otherwise.
-    missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
-    texts : for categories, the texts in the file that each stands for.
-    step : of the grid on which own values of rows were counted; absent where no criterion computed with them.
+    bounds, bounds_by : public bounds of the values behind the bins, and their stated source.
+    missing, outside : treatment of a row whose value is missing or outside the bounds: "drop", "clip" or "error" (the file is
+        refused). Missing values, and texts that no category lists, may have a "bin" of their own.
+    outside_label : the category of texts that no category lists; empty if they have none.
+    characters : number of first characters of a text that are looked up in `texts`; null for all.
+    minus : the column of the private file with the earlier date, if the number is the days between two dates (with the part
+        "year", the completed years).
+    date_format, minus_format : format of the dates if it is not yyyy-mm-dd, and of the dates in `minus` if it differs.
+    missing_values : texts that mean a missing value in this column, in addition to those of the whole file.
+    texts : the texts of the file that each category stands for.
+    step : step of the grid on which the rows' own values were counted; absent if no criterion uses these values.
     """
 
     name: str
@@ -164,7 +163,7 @@ def _texts(column: Column) -> dict[str, list[str]]:
 
 
 class RulePart(Part):
-    """A plausibility rule, for private rows ("raw") or released ones ("synthetic"), with its reason."""
+    """A plausibility rule for private rows ("raw") or released rows ("synthetic"), with its reason."""
 
     never: str
     applies_to: tuple[Literal["raw", "synthetic"], ...]

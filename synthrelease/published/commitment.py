@@ -1,8 +1,8 @@
-"""A commitment: what a release will be, written down and published before it is run.
+"""Define a commitment: all facts that are fixed before a release, written down and published before the run.
 
-Its digest stands in an official gazette, say; the file itself may be kept until the release is out. Whoever has both can see
-that columns, bins, criteria, thresholds, budgets and the law of the search were fixed before, and by which program. It holds
-nothing about the private file.
+Its digest is published, for example in an official gazette; the file itself may be published with the release. Then everybody
+can check that columns, bins, criteria, thresholds, budgets and the distribution of the number of rounds were fixed beforehand,
+and for which version of the program. A commitment contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.options import PlanOfYearsPart
 from synthrelease.settings.reading import dotted
 
-# What nobody can check without the private file: every verification lists it, and so does the sheet to sign.
+# Statements that nobody can check without the private file. Every verification lists them, and so does SIGN.md.
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of release.json that no other file contains, each as part of a sentence.
+    """Yield the statements of a release that nobody can check without the private file, each as part of a sentence.
 
     Parameters
     ----------
-    words : tables of the configuration that are no part of the published specification (`spec.canonical.WORDS`).
+    words : names of tables that are no part of the published specification (`spec.canonical.WORDS`).
     """
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:
         yield f"that {rows} rows of a private file were kept and counted"
     elif (persons := document.domain.persons) is not None:
-        yield f"that a private file of {persons} persons was counted, {rows} of whose rows were worked with"
-        yield "that one key in it is one person, and that the first rows of each were taken as the specification says"
+        yield f"that a private file of {persons} persons was counted, and that the release used {rows} of their rows"
+        yield "that each key is one person, and that the first rows of each person were chosen as the specification says"
     else:
-        yield f"that a private file of {in_file} rows was counted, {rows} of which were worked with"
+        yield f"that a private file of {in_file} rows was counted, and that the release used {rows} of them"
     yield "that noise was drawn as it should be: a released figure can be any number on the grid of its noise"
     if any(part.noise_bound is not None for part in document.criteria):
         yield "how far noise moves the figures to which none is added (their intervals are estimates)"
@@ -50,15 +50,15 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
         yield "that the noisy tables count the private file: each number can be any that fits the number of rows"
     records = document.guarantee.person.records
     if document.domain.persons is None:
-        yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
+        yield f"that no person has more than {records} record{'s' if records > 1 else ''} in the file"
     options = (document.calibration, document.series, document.imputation)
     yield from (part.beyond for part in options if part is not None)
     if document.attacks is not None:
-        yield "what attacks on public rows got before the release"
-    yield "with which versions of programs the run was made"
+        yield "the results of attacks on public rows before the release"
+    yield "which versions of programs made the run"
     fixed = {} if document.first_run else document.fixed_parts
     tables = ", ".join(f"[{name}]{' (but for its plan)' * (name in fixed)}" for name in words if name != "card")
-    yield f"the publisher's words, which are no part of the specification: the card, and what {tables} ask for"
+    yield f"the publisher's texts and settings outside the specification: the card, {tables}"
 
 
 FORMAT: Literal[1] = 1
@@ -66,7 +66,7 @@ MAX_BYTES = 10_000_000
 
 
 class LedgerHeadPart(Part):
-    """The ledger of the dataset before the run: its name, the number of its charges, and the head that the run must find."""
+    """The ledger before the run: name of the dataset, number of charges, and the head that the run must find."""
 
     dataset: str
     number: int
@@ -74,7 +74,7 @@ class LedgerHeadPart(Part):
 
 
 class CommittedCriterionPart(Part):
-    """A criterion as it will be applied."""
+    """A criterion to which a commitment is made."""
 
     name: str
     kind: str
@@ -83,12 +83,12 @@ class CommittedCriterionPart(Part):
 
 
 class CommittedYearsPart(PlanOfYearsPart):
-    """The plan over years, and the run in it that the commitment is about.
+    """The plan over years, and the run in this plan that the commitment covers.
 
     Attributes
     ----------
-    again : whether that is the second release of its year, which has a commitment of its own; absent in commitments of version
-        1.0.0, which are to no second release.
+    again : whether the run is the second release of its year, which needs its own commitment. Absent in commitments of version
+        1.0.0, which never cover a second release.
     """
 
     again: bool | None = None
@@ -99,13 +99,12 @@ class CommitmentPart(Part):
 
     Attributes
     ----------
-    specification : the digest of the canonical text of both files, the shortlist included: of specification.json in the bundle.
+    specification : the digest of specification.json, the canonical text of both files with the shortlist.
     program : the version of synthrelease.
-    ledger : null where none was named.
-    charges, selection, criteria : the planned law.
-    years : the plan over years, for all of them; specification, program, charges and selection are those of its `year`, of the
-        first release or the second (`again`), names, kinds and thresholds of criteria those of every year. Absent without a
-        plan.
+    ledger : the ledger; null if none was named.
+    charges, selection, criteria : the planned charges, selection and criteria.
+    years : the plan over years; absent without a plan. Names, kinds and thresholds of criteria are fixed for every year. All
+        other fields are fixed for the release of `year` (the second one if `again`).
     """
 
     commitment: Literal[1]
@@ -119,7 +118,7 @@ class CommitmentPart(Part):
     years: CommittedYearsPart | None = None
 
     def dumped(self) -> bytes:
-        """Return the file in the canonical form that has this digest."""
+        """Return the file in the canonical form whose digest is published."""
         return json_bytes(self.model_dump(mode="json"))
 
     @property
@@ -129,11 +128,11 @@ class CommitmentPart(Part):
 
 
 def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
-    """Return a commitment with the digest of its file.
+    """Return a commitment and the digest of its file.
 
     Raises
     ------
-    InputError : when this is none.
+    InputError : when the file is no commitment.
     """
     problem = ""
     try:
@@ -146,5 +145,5 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
         raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        problem = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole'}"
+        problem = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole file'}"
     raise InputError(f"{path}: expected what `synthrelease commit` writes, found {problem}.")

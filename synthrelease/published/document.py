@@ -1,20 +1,19 @@
-"""release.json as one set of models: the documents of a bundle are written from it, `verify` and `load` read it back.
+"""Define release.json as one set of models, from which documents are written and which `verify` and `load` read.
 
-**The promise** (docs/bundle.md, what programs may rely on). A document carries the number of its format, 1 since version 1.0.0,
-the first that was published:
+**The promise** (docs/bundle.md, what programs may rely on). A document states its format number, which is 1 since version
+1.0.0, the first published version:
 
-- Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
-  that are not written where they say just that. So every later version reads every document of the number, and `load` of
-  every earlier version, which leaves out what it does not know, reads the later documents of the number.
+- Without a new number, only optional fields may be added. Their default is the meaning of documents without the field, and a
+  field with its default is not written. So every later version reads every document with this number. `load` of every earlier
+  version ignores unknown fields, so it reads later documents with this number.
 - The program needs a new number to remove or rename a field, to change its type, unit or meaning, to require a new one, or to
-  add a word to those that a field may hold (a rule of the charges, a way of the rows).
-- Documents of a later number are refused; the message names the version of synthrelease that wrote them, which is one that
-  reads them.
-- Documents of the provisional number 5, which the last versions before 1.0.0 wrote, are format 1 without the sheet to sign.
+  allow a further word in a field (such as a rule of the charges).
+- Documents with a later number are refused. The message names the version of synthrelease that wrote them and can read them.
+- Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
 
-Two readings of the same classes: `read_strictly` for `verify`, which has to account for everything that stands there, and
-`read_leniently` for `load`, which leaves out fields that a later version added. `verify` is for the version that wrote the
-bundle; it says so where it finds fields that it does not know.
+The classes are read in two ways: `read_strictly` for `verify`, which must check every field, and `read_leniently` for `load`,
+which ignores fields of later versions. `verify` should have the version that wrote the bundle, and says so if it finds unknown
+fields.
 """
 
 from __future__ import annotations
@@ -55,10 +54,10 @@ from synthrelease.settings.tables import OPTIONS, AttacksTable, BundleTable, Not
 
 # The guarantee by its five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
 #
-# Two guarantees may be added up where the first three agree: domain, scope and unit. The scope names the place of every
-# fact in release.json that is published exactly and that files could differ in; whatever else is said about the file there
-# is the output of a charged mechanism, or follows from outputs and facts. All of it follows from other parts of
-# release.json: `verify` compares.
+# Two guarantees may be added up if domain, scope and unit agree. The scope names the place in release.json of every fact that
+# is published exactly and that could differ between files. Every other statement about the file is the output of a charged
+# mechanism, or follows from outputs and facts. The building blocks follow from other parts of release.json, and `verify`
+# compares them.
 
 DOMAIN = "any file that can be read by the schema and is none of those that were called public"
 REPLACED = "records replaced"
@@ -67,13 +66,13 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """Places of exactly published facts in release.json, by where they come from.
+    """Places of exactly published facts in release.json, by their source.
 
     Attributes
     ----------
     private_file : facts of the private file; nothing about them is protected.
-    specification : what was fixed before the file was read.
-    published_figures : what others had published.
+    specification : facts that were fixed before the file was read.
+    published_figures : figures that others had published.
     """
 
     private_file: list[str]
@@ -86,8 +85,8 @@ class ScopePart(Part):
 
         Parameters
         ----------
-        domain : says where the number of rows comes from. A counted one is an output with noise.
-        parts : what else the document says of the file, each with the facts that it publishes exactly.
+        domain : says how the number of rows was found. A counted number is a noisy output.
+        parts : further parts of the document, each with the facts that it publishes exactly.
         """
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
@@ -109,23 +108,23 @@ class ScopePart(Part):
 
 
 class IntensityPart(Part):
-    """The size of the guarantee; `delta_exact` is "0" for a multiplicative standard."""
+    """The size of the guarantee. `delta_exact` is "0" for a multiplicative standard."""
 
     epsilon_exact: ExactText
     delta_exact: ExactText
 
 
 class FlavourPart(Part):
-    """A guarantee by its building blocks.
+    """A guarantee by its five building blocks: domain, scope, unit, standard and intensity.
 
     Attributes
     ----------
-    domain : which files can be protected.
-    scope : what is published exactly, and so is the same for all files that the guarantee compares.
-    unit : what the distance of two files counts.
-    standard : how two laws of outputs are compared: "multiplicative" (pure), "(epsilon, delta)", or "zCDP", which no release
-        states at its root; other methods do.
-    intensity : how much, for a distance of 1.
+    domain : the files that the guarantee covers.
+    scope : the exactly published facts, which are equal in all files that the guarantee compares.
+    unit : the unit in which two neighbouring files differ.
+    standard : the measure that compares two output distributions: "multiplicative" (pure), "(epsilon, delta)", or "zCDP". No
+        release states "zCDP" here; other methods do.
+    intensity : the size of the loss for neighbouring files.
     """
 
     domain: str
@@ -136,7 +135,7 @@ class FlavourPart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
-        """Return the building blocks of a guarantee; the others as for `ScopePart.of`."""
+        """Return the building blocks of a guarantee. `domain` and `parts` are as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
             scope=ScopePart.of(domain, parts),
@@ -148,37 +147,38 @@ class FlavourPart(Part):
 
 FORMAT: Literal[1] = 1
 BEFORE: Literal[5] = 5
-"""The provisional number of what became format 1."""
+"""The provisional format number before it became format 1."""
 
 
 class ReleaseDocument(Part):
-    """The whole of release.json, in the order of the file. A field that equals its default is omitted, as are the fields of
-    unused options.
+    """The complete release.json, in the order of the file. Fields with their default values are omitted, and so are unused
+    options.
 
     Attributes
     ----------
     members : the members of each row, in a file of their own.
     geography : areas within areas.
-    marks : columns with numbers of marks.
-    specification : the digest of the two files behind the release, without [card].
+    marks : columns that count indicators.
+    specification : the digest of the configuration and the acceptance file, without [card].
     files : the SHA-256 checksums of the data files.
-    versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
-    calibration : weights, with which the rows have published totals.
+    versions : versions of the software that computed the release. `written_by` is the version of synthrelease that wrote the
+        documents.
+    calibration : weights that give the rows published totals.
     flavour : the guarantee by its building blocks, for machines.
-    bundle : further formats that were asked for.
+    bundle : further formats that the publisher asked for.
     partition : random pieces of the rows.
     split : the piece of the register.
     series : other releases of the same register.
-    population : what the file is a simple random sample of.
-    scout : the noisy tables that were published before, and the cap on both.
-    design : how the file was drawn as a survey.
+    population : the population of which the file is a simple random sample.
+    scout : the noisy tables that were published before the release, and the cap on the cost of scout and release.
+    design : the survey design of the file.
     imputation : complete copies of the rows.
-    estimates : what the published noisy tables answer.
+    estimates : answers from the published noisy tables.
     models : sums that were measured on purpose for named questions, and their answers.
     intended_queries : the questions that the release is meant to answer.
-    plugins : packages that took part, with their versions and digests: what they claim is theirs.
-    not_promised : what the publisher knows that the release does not keep.
-    attacks : what attacks got on public rows, in the publisher's word.
+    plugins : other packages that took part, with versions and digests; their claims are not proved here.
+    not_promised : associations that the release does not promise to preserve, as the publisher knows.
+    attacks : results of attacks on public rows, as the publisher states them.
     """
 
     format: Literal[1, 5]
@@ -224,9 +224,7 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Return whether a version before 1.0.0 made the run; the first published version was 1.0.0, and such a run follows the
-        older rules.
-        """
+        """Return whether a version before 1.0.0 made the run. Such a run follows older rules."""
         return self.run_by.startswith("0.")
 
     @property
@@ -236,17 +234,17 @@ class ReleaseDocument(Part):
 
     @property
     def first_run(self) -> bool:
-        """Return whether version 1.0.0 or an earlier one made the run: these published less of what was fixed before."""
+        """Return whether version 1.0.0 or earlier made the run. These versions published fewer of the facts fixed before it."""
         return is_first_or_before(self.run_by)
 
     @property
     def first_documents(self) -> bool:
-        """Return whether version 1.0.0 or one before wrote the documents: later ones write more."""
+        """Return whether version 1.0.0 or earlier wrote the documents. Later versions write more documents."""
         return is_first_or_before(self.written_by)
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return, for options with some settings that are only words, the settings fixed before the run, by option."""
+        """Return the settings that were fixed before the run, for options that also have texts for readers, by option."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
@@ -257,17 +255,17 @@ class ReleaseDocument(Part):
 
     @property
     def csv(self) -> str:
-        """The name of the table as CSV."""
+        """Name of the CSV file with the table."""
         return f"{self.bundle.stem}.csv"
 
     @property
     def parquet(self) -> str:
-        """The name of the table as Parquet."""
+        """Name of the Parquet file with the table."""
         return f"{self.bundle.stem}.parquet"
 
     @property
     def rows_worked_with(self) -> int:
-        """Rows of the private file that the release worked with: as many as the table has, unless they were divided."""
+        """Number of rows of the private file that the release used: the rows of the table, unless rows were divided."""
         return self.n_rows if self.divided_rows is None else self.divided_rows
 
     @property
@@ -277,24 +275,26 @@ class ReleaseDocument(Part):
 
     @property
     def figures_about(self) -> str:
-        """Return the subject of the released figures, as part of a sentence; empty where it is all rows."""
+        """Return the piece of the rows that the released figures describe, as part of a sentence; empty if they describe all
+        rows.
+        """
         if self.partition is not None:
             return "a random piece of them ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
 
     @property
     def ledger_note(self) -> str:
-        """Return the note of a ledger beside name and cost, after a comma; empty for nothing."""
+        """Return the addition to name and cost in the ledger, after a comma; empty if there is none."""
         return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
     def divided_rows(self) -> int | None:
-        """Rows that were divided at random into pieces; None where none were."""
+        """Number of rows that were divided at random into pieces; None if rows were not divided."""
         return None if self.partition is None else self.partition.rows
 
     @property
     def several_releases(self) -> bool:
-        """Return whether there are other releases from the same records, whose losses add up."""
+        """Return whether there are, or may be, other releases from the same records, whose losses add up."""
         return self.split is not None or (self.series is not None and self.series.several_releases)
 
     @property
@@ -311,31 +311,31 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return how columns belong to roots and their members; None where rows have no members."""
+        """Return how columns belong to roots and their members; None without members."""
         return None if self.members is None else self.members.linked
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that are functions of others in every row, each with these."""
+        """Columns that are functions of other columns in every row, each with these other columns."""
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
     @property
     def table_files(self) -> tuple[TableFile, ...]:
-        """Return the table's file; or the files of roots and of their members."""
+        """Return the table's file, or the files of roots and of their members."""
         return files_of(self.columns, self.linked, self.bundle)
 
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:
-        """Return the file names of the table as CSV and as Parquet, each with the name of the members' file, empty where there
-        is none.
+        """Return the file names of the table as CSV and as Parquet, each with the name of the members' file (empty without
+        members).
         """
         names = [self.bundle.named(f"members.{ending}") if self.linked else "" for ending in ("csv", "parquet")]
         return (self.csv, names[0]), (self.parquet, names[1])
 
     @property
     def measured_bins(self) -> int:
-        """On how many different bins shared measurements could have been released, at most; 1 where each round measures."""
+        """Largest number of different bins on which shared measurements could have been released; 1 if each round measures."""
         selection = self.selection
         if not selection.shared_measurements:
             return 1
@@ -345,12 +345,12 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether noisy tables could have been published in one way alone: then an interval has all of its risk."""
+        """Return whether noisy tables could have been published in only one way, so that an interval gets the whole risk."""
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
     def weighted(self) -> bool:
-        """Return whether the table has one column more than `columns`, "weight"."""
+        """Return whether the table has a column "weight" after the columns in `columns`."""
         return self.calibration is not None and self.calibration.weights is not None
 
     def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
@@ -363,15 +363,13 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Return why the rows are no simple random sample of a population: the stated reasons, or those that follow from other
-        fields.
-        """
+        """Return the reasons why the rows are no simple random sample of a population: as stated, or as other fields imply."""
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return what the release declares that makes its rows no simple random sample.
+        """Return the declarations of the release that make its rows no simple random sample.
 
         Parameters
         ----------
@@ -387,12 +385,12 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return the rules that forbid combinations in the private rows that are used."""
+        """Return the rules that exclude rows of the private file, each as the combination that never occurs."""
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
     def minimum_count(self) -> int:
-        """The least number of times that a row may occur: the projection's and the criteria's word."""
+        """Return the minimum number of times that a row occurs, as projection and criteria promise."""
         from synthrelease.generators.projections import published_projection
 
         promising = [
@@ -407,21 +405,21 @@ class ReleaseDocument(Part):
 
 
 def read_strictly(content: bytes | str) -> ReleaseDocument:
-    """Read release.json. Raises Unexpected for a field that is not known.
+    """Read release.json and refuse unknown fields.
 
     Raises
     ------
-    Unexpected : for the first thing that is not as this version writes it, with its place.
+    Unexpected : for the first content that this version would not write, with its place.
     """
     return _read(content, "forbid")
 
 
 def read_leniently(content: bytes | str) -> ReleaseDocument:
-    """Read release.json; ignore fields that a later version added.
+    """Read release.json and ignore fields that a later version added.
 
     Raises
     ------
-    Unexpected : as `read_strictly`, but for fields that are not known.
+    Unexpected : as `read_strictly`, except for unknown fields.
     """
     return _read(content, "ignore")
 

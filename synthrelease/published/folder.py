@@ -1,4 +1,4 @@
-"""Reading the folder of a release: release.json and data.csv. `synthrelease verify` is for checking it."""
+"""Load a release from its folder: release.json, the table and the noisy tables. `synthrelease verify` checks a folder."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurements:
-    """The noisy tables behind a release, where they are published.
+    """The published noisy tables behind a release.
 
     Attributes
     ----------
-    tables : on the released bins.
-    sums : measured sums of scores that the released bins tell of.
-    times : how often they were measured before the release, on average at most: 1 where all rounds share them, otherwise the
-        mean number of rounds that the search was ready for; infinite where it would never have ended.
-    bins : where all rounds share them, the number of transformations on whose bins they could have been released, at most:
-        which one was, depends on their noise. Otherwise 1: a round that measures for itself has drawn its bins before.
+    tables : the noisy tables on the released bins.
+    sums : measured sums of scores that are determined by the released bins.
+    times : upper bound of the mean number of measurements before the release: 1 if all rounds share them, otherwise the mean of
+        the number of rounds; infinite if that number has no limit.
+    bins : if all rounds share them, the largest number of transformations on whose bins they could have been released, because
+        the choice depends on their noise. Otherwise 1, because each round drew its bins before it measured.
     """
 
     tables: tuple[PublishedMeasurement, ...]
@@ -71,19 +71,19 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedRelease:
-    """Everything that a release says about itself.
+    """A loaded release: its rows, guarantee, figures and schema.
 
     Attributes
     ----------
-    folder : where it was loaded from.
+    folder : the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
-    domain : which files it is about: `file_rows`, and the `way` in which the number of rows was found.
-    charges : the charge tree that adds up to it.
+    domain : the files that the guarantee covers: `file_rows`, and the `way` in which the number of rows was found.
+    charges : the charge tree that adds up to the guarantee.
     criteria : the released figure of every acceptance criterion, with its threshold and noise.
-    evaluation : what these figures measure.
+    evaluation : descriptions of what these figures measure.
     schema : the columns, in the order of the table.
-    rules : what never occurs: `never`, in words that `synthrelease` can read, what it `applies_to` and `why`.
-    configuration : the transformation, generator and projection that were drawn.
+    rules : the plausibility rules: the combination that `never` occurs, the rows to which the rule `applies_to`, and `why`.
+    configuration : the drawn transformation, generator and projection.
 
     Examples
     --------
@@ -110,47 +110,48 @@ class PublishedRelease:
     charges: Charge
     criteria: tuple[Score, ...]
     parameters: tuple[Mapping[str, Any], ...]
-    """The settings of each criterion, beside its name, kind, threshold and epsilon."""
+    """The settings of each criterion except its name, kind, threshold and epsilon."""
     groups: Mapping[str, tuple[Group, ...]]
-    """For some columns, the groups of bins that criteria compare."""
+    """The groups of bins that criteria compare, for the columns that have groups."""
     schema: tuple[PublishedColumn, ...]
     rules: tuple[RulePart, ...]
     configuration: Mapping[str, Any]
     codes: np.ndarray = field(repr=False)
     """(n_rows, n_columns) index of the bin of every row in every column."""
     measurements: Measurements | None = field(default=None, repr=False)
-    """The noisy tables that the rows were made from; None where they are not published."""
+    """The noisy tables that the rows were made from; None if they are not published."""
     measured: bool = False
-    """Whether such tables are published and limit errors: not where the search might have measured without end."""
+    """Whether such tables are published and limit errors. They limit none if the number of measurements had no limit."""
     intended: tuple[QuestionTable, ...] = ()
     """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
-    """(n_rows,) for how many each row stands, where the release was calibrated to published totals; not in `table()`."""
+    """(n_rows,) weight of each row, if the release was calibrated to published totals. `table()` does not contain it."""
 
     divided_rows: int | None = None
-    """Rows of the private file that were divided at random into pieces; None where the release worked with `n_rows`."""
+    """Number of rows of the private file that were divided at random into pieces; None if they were not divided."""
     figures_about: str = ""
-    """What the figures are about, a part of a sentence, where that is a piece of the rows; empty where it is all of them."""
+    """The piece of the rows that the figures describe, as part of a sentence; empty if they describe all rows."""
     estimates: EstimatesPart | None = None
-    """What the noisy tables answer, with an interval for each intended query; None where none are published."""
+    """Answers from the noisy tables, with an interval for each intended question; None if no noisy tables are published."""
 
     models: ModelsPart | None = None
-    """Sums that were measured on purpose for named questions, and their answers."""
+    """Sums that were measured on purpose for stated questions, and their answers; None without such questions."""
 
     not_a_sample: tuple[NotSample, ...] = ()
-    """Why its rows are no simple random sample of a population, according to release.json."""
+    """The reasons in release.json why the rows are no simple random sample of a population."""
 
     design: DesignPart | None = None
-    """How the private file was drawn as a survey, where that is stated."""
+    """The survey design of the private file, if the release states one."""
 
     population: int | None = None
-    """How many records the private file is a simple random sample of, where that is stated."""
+    """The number of records of which the private file is a simple random sample, if the release states one."""
 
     linked: Linked | None = None
-    """How the columns are those of roots and of their members, where each row is a root with all of them."""
+    """How columns belong to roots and their members, if each row is a root with all its members; None otherwise."""
 
     functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that are functions of others in every row, each with these: a region is one of the municipality."""
+    """Columns that are functions of other columns in every row, each with these other columns, such as region and municipality.
+    """
 
     def __repr__(self) -> str:
         return (
@@ -165,12 +166,14 @@ class PublishedRelease:
 
     @property
     def measured_rows(self) -> int:
-        """Return the number of rows the generator used: where rows were divided, the number in the other piece."""
+        """Return the number of rows that the generator used. If rows were divided, these are the rows of the other piece."""
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
     def design_weights(self) -> np.ndarray | None:
-        """Return the (n_rows,) number of the weight class of each row; None where the release names no design weight."""
+        """Return the (n_rows,) representative value of the weight class of each row; None if the release names no design
+        weight.
+        """
         if self.design is None or self.design.weight is None:
             return None
         numbers = np.array(self.by_name[self.design.weight].numbers, dtype=float)
@@ -182,34 +185,34 @@ class PublishedRelease:
 
     @cached_property
     def counts(self) -> Counts:
-        """The table as its distinct rows and how often each occurs."""
+        """The table as its distinct rows and the number of times that each occurs."""
         return Counts.of(self.layout, list(self.codes.T))
 
     def carries(self, *columns: str) -> Association:
-        """Say whether the rows carry the association of two or three columns.
+        """Return whether the rows preserve the association of two or three columns.
 
-        They carry it ("yes") where a table of these columns was measured, or follows from one that was: what is computed of
-        them from the rows is then off by the noise and by the drawing of rows. "mostly noise" means that such a table was
-        measured, but its noise is larger than the association and than chance, or the fit, which is drawn to its prior, repeats
-        less than 0.8 of an association. "in part" means that no table had both: the rows have what the
-        columns in `through` explain of the association, and nothing else of it, so a mean of one by the other can have
-        another order, or a slope another sign, than in the file. "no" means independent in the rows, whatever the file
-        says. "not known" means that the generator chose its tables with noise, and the choice is not published.
+        They preserve it ("yes") if a table of these columns was measured, or follows from a measured table. Statistics of these
+        columns then have only the errors of the noise and of drawing the rows. "mostly noise" means that such a table was
+        measured, but its noise is larger than the association and than chance, or that the fit, which is pulled towards its
+        prior, repeats less than 0.8 of an association. "in part" means that no measured table had all the columns. The rows
+        then have only the part of the association that the columns in `through` explain, so a mean of one column by the other
+        can have another order, or a slope another sign, than in the file. "no" means that the columns are independent in the
+        rows, whatever the file says. "not known" means that the tables of the generator are not published.
 
         Parameters
         ----------
-        columns : names of two or three different columns. A column of members is meant in the same member; `stays_2` names
-            that of the second one, and with it `ward` means the ward of the second one, too.
+        columns : names of two or three different columns. Columns of members refer to the same member. `stays_2` is the column
+            of the second member; beside it, `ward` means the ward of the second member, too.
 
         Returns
         -------
         Association
-            True as a truth value where the rows carry it; `carried`, `how` and `through` say why. `noise` and `mean_cell` are
-            in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
+            True as a truth value if the rows preserve the association. `carried`, `how` and `through` give the reason. `noise`
+            and `mean_cell` are in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
 
         Raises
         ------
-        InputError : for other names, or another number of them.
+        InputError : for unknown names, or another number of columns.
 
         Examples
         --------
@@ -224,8 +227,8 @@ class PublishedRelease:
             associations = self.associations
         except (ValueError, BudgetError):
             raise InputError(
-                f"{self.folder}: expected a generator and its charge in release.json, found others. Does `synthrelease verify` "
-                "find the release in order?"
+                f"{self.folder}: expected a known generator and its charge in release.json, found others. Does `synthrelease "
+                "verify` find the release in order?"
             ) from None
         known = list(dict.fromkeys([*associations.names, *associations.layout.columns]))
         if unknown := [name for name in columns if name not in known]:
@@ -241,11 +244,11 @@ class PublishedRelease:
 
     @cached_property
     def associations(self) -> Associations:
-        """The associations that its rows carry.
+        """The associations between columns that the rows preserve.
 
         Raises
         ------
-        ValueError : for settings that no generator has, as in a document that somebody changed.
+        ValueError : for settings that no generator has, as in a changed document.
         """
         from synthrelease.generators import GENERATORS
         from synthrelease.generators.associations import Associations, Strengths, all_functions
@@ -270,12 +273,12 @@ class PublishedRelease:
         )
 
     def table(self, *, numbers: bool = False) -> pd.DataFrame:
-        """Return the released rows as a fresh pandas frame of categoricals, ordered where the bins have an order.
+        """Return the released rows as a new pandas frame of categoricals, ordered if the bins have an order.
 
         Parameters
         ----------
-        numbers : whether a column with a number for every bin holds these numbers, NaN where the value is missing. They stand
-            for their bins: a mean of them is no mean of the file's own values.
+        numbers : whether columns with a representative value for every bin have these values (NaN for missing values) instead
+            of labels. A mean of these numbers is no mean of the file's own values.
 
         Raises
         ------
@@ -294,18 +297,18 @@ class PublishedRelease:
 
 
 def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
-    """Yield the columns that each rule for released rows names."""
+    """Yield the columns in each rule for released rows."""
     for rule in rules:
         if "synthetic" in rule.applies_to:
             names = {match[0].partition(".")[0] for match in NAME_OR_TEXT.finditer(rule.never)}
             yield tuple(index for index, name in enumerate(layout.columns) if name in names)
 
 
-# From a loaded release to the public facts that criteria speak from.
+# Public facts in a loaded release, which the texts of criteria use.
 
 
 def public_facts(release: PublishedRelease) -> PublicFacts:
-    """Return the public facts in a loaded release. They do not include its rules for private rows."""
+    """Return the public facts in a loaded release, without its rules for private rows."""
     return PublicFacts(
         n=release.n_rows,
         columns=release.schema,
@@ -317,11 +320,11 @@ def public_facts(release: PublishedRelease) -> PublicFacts:
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return the criterion behind a figure; None for a kind that is not known here.
+    """Return the criterion behind a figure; None for a kind that this installation does not know.
 
     Raises
     ------
-    InputError : when its parameters are not those of its kind.
+    InputError : when the kind does not accept its parameters.
     """
     score, parameters = release.criteria[index], dict(release.parameters[index])
     try:
@@ -330,11 +333,11 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
         )
     except ValueError:
         pass
-    raise InputError(f"{release.folder}: criterion {score.name!r}: expected the parameters of a {score.kind}, found others.")
+    raise InputError(f"{release.folder}: criterion {score.name!r}: expected parameters of the kind {score.kind}, found others.")
 
 
 def groups_of(document: ReleaseDocument) -> dict[str, tuple[Group, ...]]:
-    """Return the groups of each column that has some, with the released bins that lie inside of each group."""
+    """Return the groups of each column that has groups, with the released bins inside each group."""
     return {
         part.name: tuple(Group(label=group.label, inside=tuple(map(group.holds, part.bins))) for group in groups)
         for part in document.columns
@@ -345,11 +348,11 @@ def groups_of(document: ReleaseDocument) -> dict[str, tuple[Group, ...]]:
 def load(folder: str | Path) -> PublishedRelease:
     """Load a release from its folder.
 
-    Line ends may have been changed on the way ("\\r\\n" as on Windows): the labels are what counts.
+    Line ends may have been changed ("\\r\\n" as on Windows), because only the labels matter.
 
     Raises
     ------
-    InputError : when the folder is not one of a release, or its two files do not fit together.
+    InputError : when the folder is no released folder, or its files do not fit together.
 
     Examples
     --------
@@ -382,7 +385,12 @@ def described(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
 def release_of(
     document: ReleaseDocument, *, folder: Path = Path("."), measurements: Measurements | None = None
 ) -> PublishedRelease:
-    """Return the release that a document describes, without its rows. Raises BudgetError for charges that cannot be."""
+    """Return the release that a document describes, without its rows.
+
+    Raises
+    ------
+    BudgetError : for impossible charges.
+    """
     return PublishedRelease(
         folder=folder,
         title=document.title,
@@ -428,7 +436,12 @@ def _text(path: Path) -> str:
 
 
 def document_of(path: Path) -> ReleaseDocument:
-    """Read release.json. Raises InputError where it cannot be read, or its guarantee or charges are impossible."""
+    """Read release.json.
+
+    Raises
+    ------
+    InputError : when it cannot be read, or its guarantee or charges are impossible.
+    """
     try:
         document = read_leniently(_text(path))
         document.guarantee.guarantee()
@@ -442,8 +455,8 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Return the content of measurements.json on the released bins, its columns in the order of the release; None where there
-    is none.
+    """Return the content of measurements.json on the released bins, with columns in the order of the release; None without this
+    file.
     """
     if NAME not in document.files or not path.is_file():
         return None
@@ -455,7 +468,12 @@ def _measurements(path: Path, document: ReleaseDocument, columns: tuple[Publishe
 
 
 def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Sequence[PublishedColumn]) -> Measurements:
-    """Return the content of measurements.json on the released bins. Raises Unexpected where it does not fit the document."""
+    """Return the content of measurements.json on the released bins.
+
+    Raises
+    ------
+    Unexpected : when it does not fit the document.
+    """
     labels = {column.name: column.labels for column in columns}
     read = read_measurements(content, unknown="ignore")
     if read.n_rows != document.n_rows:
@@ -476,8 +494,11 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return (n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any
-    other table.
+    """Return (n_rows, n_columns) bin indices, and the (n_rows,) weights or None.
+
+    Raises
+    ------
+    InputError : when the table does not fit the document.
     """
     shape, (name, members) = document.shape, document.tables[0]
     path = folder / name
@@ -493,7 +514,12 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
 
 
 def _on_disk(path: Path) -> Content:
-    """Return a file of rows, without the byte order mark of an editor on Windows. Raises InputError where there is none."""
+    """Return a file of rows, without the byte order mark that editors on Windows add.
+
+    Raises
+    ------
+    InputError : when there is no such file.
+    """
     problem = "no such file"
     try:
         with path.open("rb") as opened:

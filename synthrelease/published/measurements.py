@@ -1,22 +1,21 @@
-"""measurements.json: the noisy marginals behind the released table, for researchers who would rather model them themselves.
+"""Define measurements.json: the noisy tables behind the released table, for answers with intervals and for models of readers.
 
     {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}],
       "sums": [{"sum": "age[0..9]:weight[-2 0 3]", "columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
-`counts` is nested, one level per column in the order of `columns`; each is the exact count plus independent noise z with
-Pr[z] proportional to exp(-|z| / scale), so it may be negative. Where `noise` is "rounded Gaussian", `rho` stands in place of
-`epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the next whole one. `released` says
-into which released bin each of the `labels` goes, by index. A sum's `value` is that of `steps` over all rows, a whole number
-for every measured cell, plus noise of its scale; `steps` are the scores that the sum is named by, from 0 for the lowest of all
-cells to 4096 for the highest. Where own values of rows were added up, `own_values` stands in place of `steps`, the least and
-the most that one row adds: the sum of what rows add is n * least + value * (most - least) / 4096, but for the noise and for
-half a step a row. Where `noise` is "one noise", the sum shares it with so many sums as `together` says, itself among them,
-which stand one after the other: their noises z are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale),
-`epsilon` is paid for all of them, and they are not independent. `sums` stands only where some were measured. The number of
-rows, n, is exact. The measurements are paid for in the charge "generation" of release.json: looking at them costs nothing
-more.
+`counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent noise z
+with Pr[z] proportional to exp(-|z| / scale), so it may be negative. If `noise` is "rounded Gaussian", `rho` replaces `epsilon`,
+and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released` gives the
+index of the released bin that contains each of the `labels`. A sum's `value` is the sum of `steps` over all rows plus noise of
+its scale. `steps` has a whole number for every measured cell: the scores in the sum's name, from 0 for the lowest of all cells
+to 4096 for the highest. If own values of rows were added up, `own_values` replaces `steps`: the least and the most that one row
+adds. The sum over rows is then n * least + value * (most - least) / 4096, up to the noise and half a step per row. If `noise`
+is "one noise", `together` consecutive sums share it, this one included. Their noises z are drawn together with Pr[z]
+proportional to exp(-max|z_i| / scale), so they are not independent, and `epsilon` is the cost of all of them. `sums` is absent
+if no sums were measured. The number of rows, n, is exact. The charge "generation" in release.json covers the measurements, so
+using them costs nothing more.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from synthrelease.settings.reading import dotted
 if TYPE_CHECKING:
     from synthrelease.generators.measured_noise import CountNoise
 
-# The part of release.json about what can be estimated from the published noisy tables, and how.
+# The part of release.json on estimates from the published noisy tables.
 
 NOT_ESTIMABLE = "not estimable"
 NotSample = Literal["design weights", "calibration to totals", "several rows of a person", "clusters"]
-"""Why the rows of a file are no simple random sample of a population."""
+"""A reason why the rows of a file are no simple random sample of a population."""
 
 
 class RatioPart(Part):
-    """A ratio of two shares; null where the noise does not tell its denominator from 0."""
+    """The estimated ratio of two shares; null if the noise cannot exclude a denominator of 0."""
 
     name: str
     estimate: Number | None
@@ -62,17 +61,19 @@ class RatioPart(Part):
 
 
 class IntendedEstimatePart(Part):
-    """An intended query, estimated.
+    """The estimate for an intended question.
 
     Attributes
     ----------
-    question : as `synthrelease estimate` takes it. Of a number of rows it is a share, times the rows that the rules keep.
-    estimate : null where it is not estimable, or the number of kept rows is not known.
-    low, high : the interval for the kept rows of the file, with their own values, in six digits; null where it has no end.
-    binned_low, binned_high : of a mean of bins whose numbers are not the values of their rows: that of these numbers, as
-        `estimate` is. Absent otherwise.
-    unit : "rows", that of the averaged column, or "" for a share.
-    ratios : of two groups' shares, whose difference is the estimate: the risk ratio and the odds ratio. Absent otherwise.
+    question : the question in the form of `synthrelease estimate`. For a number of rows, it is the share, and the estimate is
+        this share of the rows that the rules keep.
+    estimate : null if it is not estimable, or the number of kept rows is unknown.
+    low, high : the interval for the kept rows of the file, with their own values, in six digits; null for an open end.
+    binned_low, binned_high : the interval for the mean of representative values, which `estimate` estimates, if these are not
+        the values of the rows. Absent otherwise.
+    unit : "rows", the unit of the averaged column, or "" for a share.
+    ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference of their shares. Absent
+        otherwise.
     """
 
     question: str
@@ -123,11 +124,11 @@ class IntendedEstimatePart(Part):
 
 
 class StrengthsPart(Part):
-    """The strength of associations in measurements.json, less its noise (`generators.associations.Strengths`).
+    """The strength of associations in measurements.json, corrected for noise (`generators.associations.Strengths`).
 
     Attributes
     ----------
-    shares : of the rows in each bin with a value, by column.
+    shares : shares of the rows in each bin except missing values, by column.
     pairs : Cramer's V of the columns of each pair that was measured together ("a:b").
     """
 
@@ -140,16 +141,16 @@ class EstimatesPart(Part):
 
     Attributes
     ----------
-    level : of each interval by itself.
-    together : the columns of each noisy table: questions about columns of one of them have an estimate.
-    intended : one for each question that the release is meant to answer, in their order; null where no noisy table answers it.
-    errors : by how many rows a count in estimates.csv may be off: of the bins of a column, or of the cells of a pair ("a:b").
-        Absent without that file. It is half of the widest interval, no limit: one interval in twenty may miss its number.
-    not_a_sample : why the rows are no simple random sample of a population, so that no interval of one is given: the
-        specification declares design weights, calibration, several rows of a person, or clusters without a design effect. Empty
-        where it declares none. Absent in releases of 1.0.0, which gave such intervals always, and numbers that are not
-        estimable.
-    strengths : how strongly columns are associated: absent in releases that were written before 1.1.0.
+    level : the confidence of each interval on its own.
+    together : the columns of each noisy table. Questions have an estimate if one table contains all their columns.
+    intended : an estimate for each question that the release is meant to answer, in their order; null if no noisy table answers
+        it.
+    errors : possible error, in rows, of the counts in estimates.csv, by column or pair of columns ("a:b"): half of the widest
+        interval. It is no limit, because one interval in twenty may miss its true value. Absent without estimates.csv.
+    not_a_sample : the reasons why there is no interval for a population: design weights, calibration, several rows of a person,
+        or clusters without a design effect. Empty if the specification declares none of these. Absent in releases of 1.0.0,
+        which always gave such intervals, and also gave numbers that are not estimable.
+    strengths : the strength of associations; absent in releases written before 1.1.0.
     """
 
     level: Number
@@ -161,7 +162,7 @@ class EstimatesPart(Part):
 
 
 def _decimals(width: float) -> int:
-    """Return so many decimals that two digits of a width are shown, six at most."""
+    """Return the number of decimals, at most six, that shows two digits of a width."""
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 6
 
 
@@ -196,7 +197,7 @@ class MeasuredTablePart(Part):
 
         Raises
         ------
-        Unexpected : when it is not there.
+        Unexpected : when the cost is missing.
         """
         cost = self.epsilon if self.kind.cost == "epsilon" else self.rho
         if cost is None or None not in (self.epsilon, self.rho) or not Fraction(cost) > 0:
@@ -207,7 +208,7 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """One measured sum, of the scores of bins (`steps`), or of own values (`own_values`, the least and the most of one row)."""
+    """One measured sum: of scores of bins (`steps`), or of own values (`own_values`, the least and the most of one row)."""
 
     sum: str
     columns: Annotated[list[str], Field(min_length=1)]
@@ -224,7 +225,7 @@ class MeasuredSumPart(Part):
 
 
 class MeasurementsPart(Part):
-    """The whole file; `sums` is absent where none were measured."""
+    """The complete measurements.json; `sums` is absent if no sums were measured."""
 
     format: Literal[1]
     n_rows: Annotated[int, Field(ge=1)]
@@ -242,11 +243,11 @@ class PublishedMeasurement:
 
     Attributes
     ----------
-    columns : in the order of the release.
-    values : one axis per column: noisy counts, added up where several measured bins make a released one.
-    cells : how many noisy counts were added up in each of `values`.
-    cost : what the table cost: an epsilon, or a rho where the noise is Gaussian.
-    law : the name of the law of its noise.
+    columns : names of its columns, in the order of the release.
+    values : noisy counts with one axis per column, added up if several measured bins form a released bin.
+    cells : number of noisy counts that were added up in each of `values`.
+    cost : the cost of the table: an epsilon, or a rho if the noise is Gaussian.
+    law : the name of its noise distribution.
     """
 
     columns: tuple[str, ...]
@@ -257,7 +258,7 @@ class PublishedMeasurement:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """The law of the noise of one noisy count."""
+        """The distribution of the noise of one noisy count."""
         from synthrelease.generators.measured_noise import LAWS  # here, for a reader of rows has no use for it
 
         return LAWS[self.law].of_table(self.cost)
@@ -269,12 +270,12 @@ class PublishedSum:
 
     Attributes
     ----------
-    name : its scores, as the configuration has them.
-    columns : in the order of the release.
-    steps : one axis per column: what a row of each released cell adds, whole numbers.
-    value : noisy; the noise is discrete Laplace of scale `sensitivity` / epsilon, or its part of one that several share.
-    sensitivity : the highest less the lowest step of a measured cell.
-    together : how many sums share its noise.
+    name : the formula of its scores in the configuration.
+    columns : names of its columns, in the order of the release.
+    steps : whole numbers with one axis per column: the contribution of a row in each released cell.
+    value : the noisy sum. The noise is discrete Laplace of scale `sensitivity` / epsilon, or one component of a shared noise.
+    sensitivity : difference between the highest and the lowest step of a measured cell.
+    together : number of sums that share its noise.
     """
 
     name: str
@@ -287,11 +288,11 @@ class PublishedSum:
 
 
 def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
-    """Return the file as a model.
+    """Return measurements.json as a model.
 
     Raises
     ------
-    Unexpected : for the first thing that is not as `synthrelease release` writes it.
+    Unexpected : for the first content that `synthrelease release` would not write.
     """
     try:
         check_format(content, (FORMAT,))
@@ -303,8 +304,8 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Return a measured sum on the released bins; None where measured bins with different scores form a released bin, or where
-    own values do.
+    """Return a measured sum on the released bins; None if measured bins with different scores form one released bin, or if the
+    sum is of own values.
 
     Parameters
     ----------
@@ -343,7 +344,7 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
 
 
 def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
-    """Return whether every measured bin goes into a released one."""
+    """Return whether every measured bin belongs to a released bin."""
     return len(into) == len(bins) == len(shape) and all(
         len(indices) == size and all(0 <= index < len(labels) for index in indices)
         for indices, size, labels in zip(into, shape, bins, strict=True)

@@ -1,16 +1,17 @@
-"""The part of release.json about named models: the sums that were measured for them, and their answers.
+"""Define the part of release.json on questions measured on purpose ([[models]]): their noisy sums, and the answers.
 
     {"epsilon": "1/10", "steps": 1048576, "noises": [{"epsilon": "1/10", "scale": 10485760.0, "size": 3}],
      "sums": [{"of": ["age(0..99)", "age(0..99)"], "low": 0, "high": 1, "value": 4182731123, "noise": 0}],
      "models": [{"question": "mean age", "limits": {"age": [0, 99]}}], "answers": [...]}
 
-A sum is that of a product over rows: each factor in `of` is the own value of a row, clipped to the limits in brackets and put
-on -1 to 1, or a condition, 1 where it is met and 0 elsewhere. Rows that do not meet `where`, or have no value in one of the
-columns `valued`, add 0. The sum is n * low + value * (high - low) / steps, n the number of rows, but for its noise: the noises
-of all sums with the same `noise` are drawn together, Pr[z] proportional to exp(-max|z_i| / scale), `size` of them.
+A sum adds up a product over all rows. Each factor in `of` is the row's own value, clipped to the limits in brackets and scaled
+to -1 to 1, or a condition (1 if it is met, else 0). Rows that do not meet `where`, or have no value in one of the columns
+`valued`, add 0. Up to its noise, the sum is n * low + value * (high - low) / steps, where n is the number of rows. The noises
+of all `size` sums with the same `noise` are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale).
 
-The mean of each group is measured in `groups`: each row is shared out in 2^30 parts among the three `shares` of its group,
-(1 - t)^2, 2 t (1 - t) and t^2, t the place of its value between the limits. Every share has discrete Laplace noise of `scale`.
+The means of groups are measured in `groups`. Each row divides 2^30 parts among the three `shares` of its group: (1 - t)^2, 2 t
+(1 - t) and t^2, where t in 0 to 1 is the position of its value between the limits. Every share has discrete Laplace noise of
+`scale`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """Noise that several sums share, and its cost."""
+    """A noise that several sums share, and its cost."""
 
     epsilon: ExactText
     scale: Positive
@@ -34,7 +35,7 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """The noisy sum of a product over rows, in steps from `low` to `high` of each row."""
+    """The noisy sum of a product over rows; one step is a part of the range from `low` to `high` of one row."""
 
     of: Annotated[list[str], Field(max_length=2)]
     where: str = ""
@@ -46,20 +47,20 @@ class SumPart(Part):
 
 
 class GroupPart(Part):
-    """A group, and the three noisy shares of its rows."""
+    """A group, and the three noisy sums of its rows."""
 
     group: str
     shares: Annotated[list[int], Field(min_length=3, max_length=3)]
 
 
 class ModelPart(Part):
-    """A question.
+    """A question that was measured on purpose.
 
     Attributes
     ----------
-    limits : of each column whose own values count.
-    valued : columns in which a row has a value, if it counts.
-    epsilon, scale, groups : of the means of groups, which have a noise of their own.
+    limits : limits to which the own values of each column are clipped.
+    valued : columns in which a row must have a value to count.
+    epsilon, scale, groups : for means of groups, which have separate noise.
     """
 
     question: str
@@ -72,12 +73,12 @@ class ModelPart(Part):
 
 
 class ModelTermPart(Part):
-    """One number of an answer, in six digits; null where the noise leaves none, or where there is no interval.
+    """One number of an answer, in six digits; null if it is not estimable or has no interval.
 
     Attributes
     ----------
     low, high : the interval for the rows of the file that the rules keep.
-    population_low, population_high : the interval for a population; absent where the rows are no sample of one.
+    population_low, population_high : the interval for a population; absent if the rows are no sample of one.
     """
 
     name: str
@@ -100,7 +101,7 @@ class ModelAnswerPart(Part):
 
 
 class ModelsPart(Part):
-    """All named models: see above. `level` is the confidence of each interval by itself."""
+    """All questions that were measured on purpose. `level` is the confidence of each interval on its own."""
 
     epsilon: ExactText
     steps: Annotated[int, Field(ge=1)]

@@ -1,4 +1,4 @@
-"""The names of the files of a bundle: a function of release.json, whatever version wrote them."""
+"""Name the files of a bundle, as a function of release.json that is the same for every version."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from synthrelease.settings.tables import BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class FileKind:
-    """A kind of file that holds all rows.
+    """A format of files that contain all rows.
 
     Attributes
     ----------
-    ending : of the name, without its point.
-    format : what datapackage.json calls it.
+    ending : ending of the file name, without the point.
+    format : the format's name in datapackage.json.
     """
 
     ending: str
@@ -32,11 +32,11 @@ class FurtherNames:
 
     Attributes
     ----------
-    words : what each is for, in a line, by the plain name.
-    with_rows : by the name in the list, the kind of the files that hold rows. Their checksums stand in release.json.
-    documents : by the name in the list, the files that follow from release.json and the table.
-    packages : by the name in the list, the library that writes what it asks for.
-    extra : of the program, which brings these libraries.
+    words : the purpose of each file in one line, by its plain name.
+    with_rows : the format of the files with rows, by the entry of the list. Their checksums are in release.json.
+    documents : the files that follow from release.json and the table, by the entry of the list.
+    packages : the library that writes the files, by the entry of the list.
+    extra : the extra of synthrelease that installs these libraries.
     """
 
     words: Mapping[str, str]
@@ -46,7 +46,7 @@ class FurtherNames:
     extra: str = ""
 
     def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
-        """Return the kinds of files with rows that were chosen."""
+        """Return the formats with rows among the chosen entries."""
         return [kind for name, kind in self.with_rows.items() if name in chosen]
 
 
@@ -54,8 +54,8 @@ FORMATS = FurtherNames(
     words={
         "members.dta": "the same members for Stata 14 and later, with the key of their root",
         "members.sav": "the same members for SPSS and SAS, with the key of their root",
-        "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a where a value is missing",
-        "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 where a value is missing",
+        "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a for a missing value",
+        "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 for a missing value",
         "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
         "read.do": "a script for Stata: adds the numbers of bins to the file for Stata, and the released figures",
         "estimates.dta": "the same estimates for Stata 14 and later",
@@ -87,7 +87,7 @@ CATALOGUES = FurtherNames(
 
 ASSOCIATIONS = "associations.csv"
 STEM = "estimates"
-"""Names of the files with estimates, without their endings."""
+"""File name of the estimates, without its ending."""
 
 
 def namings() -> Mapping[str, FurtherNames]:
@@ -96,18 +96,18 @@ def namings() -> Mapping[str, FurtherNames]:
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Return the kind of a file with rows that a list in [bundle] asks for; None for another file."""
+    """Return the format of a file with rows that a list in [bundle] asks for; None for any other file."""
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 
 
 def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
-    """Return the kinds of files with rows that the lists ask for."""
+    """Return the formats with rows that the lists in [bundle] ask for."""
     return [kind for name, chosen in bundle.chosen.items() for kind in namings()[name].rows_of(chosen)]
 
 
 def further_names(bundle: BundleTable) -> list[str]:
-    """Return the documents that the lists ask for."""
+    """Return the names of the documents that the lists in [bundle] ask for."""
     return [
         document
         for name, chosen in bundle.chosen.items()
@@ -118,28 +118,34 @@ def further_names(bundle: BundleTable) -> list[str]:
 
 
 def packages(bundle: BundleTable) -> list[str]:
-    """Return the libraries that write the requested formats, each once."""
+    """Return the libraries that write the requested formats, without repetition."""
     choices = [(namings()[name].packages, choice) for name, chosen in bundle.chosen.items() for choice in chosen]
     return list(dict.fromkeys(packages[choice] for packages, choice in choices if choice in packages))
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:
-    """Return README.html for the card's own language, README.he.html and so on for others."""
+    """Return the file name of the card in a language: README.html in the card's own language, README.he.html and so on in
+    others.
+    """
     return "README.html" if language == document.card.language else f"README.{language}.html"
 
 
 def ask_name(document: ReleaseDocument, language: str) -> str:
-    """Return ask.html for the card's own language, ask.he.html and so on for others: the page that answers questions."""
+    """Return the file name of the page that answers questions: ask.html in the card's own language, ask.he.html and so on in
+    others.
+    """
     return "ask.html" if language == document.card.language else f"ask.{language}.html"
 
 
 def has_ask_page(document: ReleaseDocument) -> bool:
-    """Return whether the folder has a page that answers questions: where noisy tables with a known noise are published."""
+    """Return whether the folder has a page that answers questions: if noisy tables with a known noise distribution are
+    published.
+    """
     return document.estimates is not None and MEASUREMENTS in document.files
 
 
 def documents(document: ReleaseDocument) -> list[str]:
-    """Return the files that follow from release.json and the table."""
+    """Return the names of the documents that follow from release.json and the table."""
     pages = [page_name(document, language) for language in document.card.languages]
     pages += [ask_name(document, language) for language in document.card.languages] if has_ask_page(document) else []
     sheets = ["QUESTIONS.md"] if f"{STEM}.csv" in document.files else []
@@ -149,7 +155,7 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that versions before did not write, so that nobody misses them, each with the sentence that says so."""
+    """Return the files that earlier versions did not write, each with a sentence that says so."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
         without |= {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)} & {
@@ -159,13 +165,13 @@ def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
 
 
 def promised_tables(document: ReleaseDocument) -> list[str]:
-    """Return the files of all rows, of roots and of members, in every format that release.json promises."""
+    """Return the files with all rows (of roots and of members) in every format that release.json promises."""
     endings = ["csv", "parquet", *(kind.ending for kind in kinds_of_rows(document.bundle))]
     return [table.named(ending) for table in document.table_files for ending in endings]
 
 
 def possible_data(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the files with rows or numbers that a release of this kind can have."""
+    """Yield the files with rows or numbers that a release of this kind may have."""
     yield from promised_tables(document)
     if document.imputation is not None and not document.imputation.failed:
         yield document.imputation.file(document.bundle)
@@ -175,6 +181,6 @@ def possible_data(document: ReleaseDocument) -> Iterator[str]:
 
 
 def possible_names(document: ReleaseDocument) -> set[str]:
-    """Return every file that its bundle can have, but for the published specification."""
+    """Return the names of all files that the bundle may have, except the published specification."""
     data = {name for name in possible_data(document) if name in document.files}
     return {*data, "release.json", *documents(document), CHECKSUMS, SIGNATURE, PUBLIC_KEY}

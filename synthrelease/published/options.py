@@ -1,4 +1,4 @@
-"""The parts of release.json that most releases do not have: a model for each option, and what `verify` makes of it again."""
+"""Define the parts of release.json for options, one model each, with functions that `verify` uses to check them."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ AtLeastOne = Annotated[int, Field(ge=1)]
 Positive = Annotated[Number, Field(gt=0)]
 NotNegative = Annotated[Number, Field(ge=0)]
 MOST_YEARS = 100
-"""`privacy.plan.MOST_YEARS`, which a reader need not load."""
+"""Equal to `privacy.plan.MOST_YEARS`, repeated so that readers need not load that module."""
 IMPUTED = "imputed.csv"
-"""The file with the copies, where [bundle] asks for no other names."""
+"""Name of the file with the complete copies, unless [bundle] asks for other names."""
 HEAD = (".imp", ".id", ".imputed")
-"""The first columns of imputed.csv: the copy, the row of the table, the columns that were filled in."""
+"""The first columns of imputed.csv: the copy, the row of the table, and the columns that were filled in."""
 
 
 class PartitionPart(Part):
-    """The division of the rows that the release used, at random and without a look at their values.
+    """The random division of the rows that the release used, which does not depend on their values.
 
     Attributes
     ----------
-    fit_exact : the share of the rows that the generator was fitted to; the criteria asked the rest.
-    rows, fit_rows, score_rows : rows that the release worked with, and those of the two pieces. The released table has
+    fit_exact : the share of the rows that the generator was fitted to; the criteria use the other rows.
+    rows, fit_rows, score_rows : numbers of rows that the release used, and of the two pieces. The released table has
         `score_rows` rows, and the figures of the criteria compare it with that piece.
     """
 
@@ -65,7 +65,7 @@ class PartitionPart(Part):
         return PartitionRule(fit=Fraction(self.fit_exact))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Sizes follow from the number of rows, where that is published or stated."""
+        """Return the sizes of the pieces as exact facts if the number of rows is published or stated."""
         sources: dict[Way, tuple[Fact, ...]] = {
             "exact": (("private_file", "partition"),),
             "whole": (("private_file", "partition"),),
@@ -81,12 +81,13 @@ class PartitionPart(Part):
 
 
 class SplitPart(Part):
-    """The piece of the register that the release read. Figures, noise and table are about this piece.
+    """The piece of the register that the release read. Figures, noise and table describe this piece.
 
     Attributes
     ----------
     by : the column of the file with the public record numbers.
-    piece, of : which one of how many pieces. A secret key, which no release holds, decides which numbers belong to it.
+    piece, of : number of the piece, from 1, and number of pieces. A secret key, which no release contains, decides which record
+        numbers belong to it.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "split"),)
@@ -102,12 +103,12 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """The other pieces."""
+        """A sentence on the excluded rows of the other pieces."""
         return f"Rows of other pieces of the register were left out ({self.of - 1} of {self.of})."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the rows that the release worked with, around this share of all rows
-        of the file (theory 11.11, counts of random pieces: a keyed hash is taken for a random choice).
+        """Return the standard deviation of a share in the rows that the release used, around this share of all rows of the file
+        (theory 11.11, counts of random pieces; a keyed hash is treated as a random choice).
         """
         return _error_of_a_subset(rows, file_rows, share)
 
@@ -118,17 +119,17 @@ def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
 
 
 class MembersPart(Part):
-    """Members, in a file of their own with the key of their root.
+    """Members of linked tables, in a file of their own with the key of their root.
 
     Attributes
     ----------
-    key : the first column of both files: the number of a root, from 1, which is in no other file.
+    key : the first column of both files: the number of a root, from 1, which occurs in no other file.
     size : the column of the table with the number of members of a root.
-    most, least : members of a root. Where `more` is "first", `most` stands for `most` or more.
-    more : what happened to members above so many: "first" kept the first ones, "drop" left out their root.
-    order, reference : by which columns of the file the first members were told.
-    columns : of a member. In `schema` the column of the first member is NAME_1, that of the second NAME_2, and so on.
-    whole : those in which every member has a value.
+    most, least : largest and smallest number of members of a root. If `more` is "first", `most` means `most` or more.
+    more : treatment of roots with more than `most` members: "first" kept the first members, "drop" excluded the root.
+    order, reference : the columns of the file that order the members, and the column and text that mark the first member.
+    columns : columns of a member. In `schema`, the column of the first member is NAME_1, of the second NAME_2, and so on.
+    whole : columns in which every member has a value.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "members"),)
@@ -160,7 +161,7 @@ class MembersPart(Part):
 
     @property
     def linked(self) -> Linked:
-        """Return how they stand in the record of their root."""
+        """Return the layout of members in the record of their root."""
         return self.value_of(
             Linked,
             names=tuple(self.columns),
@@ -171,7 +172,7 @@ class MembersPart(Part):
 
 
 class MarginGroupPart(Part):
-    """A group of a column of a margin: its label, and the released bins in it."""
+    """A group of a column in a margin: its label, and its released bins."""
 
     label: str
     bins: Annotated[list[str], Field(min_length=1)]
@@ -182,8 +183,8 @@ class MarginPart(Part):
 
     Attributes
     ----------
-    groups : per column, in the order of `columns`, in the order in which they are neighbours.
-    totals : one for each combination, that of the last column changing fastest.
+    groups : the groups of each column, in the order of `columns`; adjacent groups are neighbours.
+    totals : the total of each combination; the group of the last column changes fastest.
     """
 
     columns: Annotated[list[str], Field(min_length=1)]
@@ -205,8 +206,8 @@ class WeightsPart(Part):
     Attributes
     ----------
     design_effect : 1 + cv^2 of the weights.
-    cycles : how often all margins were gone through.
-    deviation : the largest difference between a weighted count and its total, as a share of it.
+    cycles : number of passes through all margins.
+    deviation : the largest difference between a weighted count and its total, relative to the total.
     """
 
     smallest: NotNegative
@@ -222,11 +223,12 @@ class CalibrationPart(Part):
 
     Attributes
     ----------
-    source : which published figures the totals are.
-    start : the column whose numbers the weights start from; null where all start equal.
-    floor, cap : the least and the largest weight, in mean weights.
-    margins : the totals; without one the weights are the numbers of `start`.
-    weights : null where the margins could not be met: the table then has no column of weights, and `failed` says why.
+    source : the publication of the totals.
+    start : the column whose representative values are the initial weights; null if all weights start equal.
+    floor, cap : smallest and largest weight, as multiples of the mean weight.
+    margins : the totals; if empty, the weights are the representative values of `start`.
+    weights : the result; null if the margins could not be met. The table then has no column of weights, and `failed` gives the
+        reason.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("published_figures", "calibration.margins"),)
@@ -248,7 +250,7 @@ class CalibrationPart(Part):
 
     @property
     def beyond(self) -> str:
-        """Return where the totals come from."""
+        """Return the statement about the totals that nobody can check from the bundle, as part of a sentence."""
         if not self.margins:
             return f"that the representative values of {self.start} are weights"
         return f"that the totals of the weights were published, as is stated: {self.source}"
@@ -268,7 +270,12 @@ class CalibrationPart(Part):
         )
 
     def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
-        """Return the calibration as stated. Raises LookupError or ValueError for groups that do not fit the columns."""
+        """Return the stated calibration.
+
+        Raises
+        ------
+        LookupError, ValueError : for groups that do not fit the columns.
+        """
         labels = {column.name: column.labels for column in columns}
         return self.value_of(Calibration, margins=tuple(_margin(part, labels) for part in self.margins))
 
@@ -317,11 +324,11 @@ def _weights_part(weights: Weights) -> WeightsPart:
 
 
 def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
-    """Return the weights, or why there are none; of released values only.
+    """Return the weights, or the reason why there are none. Both depend on released values only.
 
     Parameters
     ----------
-    calibration : on the released bins.
+    calibration : the calibration on the released bins.
     """
     numbers = {column.name: [bin_.number for bin_ in column.bins] for column in columns}
     start = None if calibration.start is None else np.array(numbers[calibration.start], dtype=float)
@@ -337,15 +344,15 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
 
 
 class PlanOfYearsPart(Part):
-    """A plan over years, made before the first of them, and the year that the document is about.
+    """A plan over years, made before the first year, and the year of this document.
 
     Attributes
     ----------
-    first : the first year; there are as many as `epsilons_exact` has numbers.
-    year : the one that the rest is about.
-    records_in_year, records_in_all : how many records a person has at most in the file of a year, and in those of all years.
-    epsilons_exact, delta_exact : the most that the release of each year costs a record.
-    fallbacks, fallback_epsilon_exact : how many years may have a second release, and what it may cost a record.
+    first : the first year; `epsilons_exact` has a number for each year.
+    year : the year of this document.
+    records_in_year, records_in_all : largest number of records of a person in the file of a year, and in all files together.
+    epsilons_exact, delta_exact : largest loss of a record by the release of each year.
+    fallbacks, fallback_epsilon_exact : number of years that may have a second release, and its largest epsilon for a record.
     """
 
     first: int
@@ -383,9 +390,9 @@ class YearsPart(PlanOfYearsPart):
 
     Attributes
     ----------
-    again : whether this release replaces one of its year that released nothing.
-    promised_epsilon_exact, promised_delta_exact : to a person, for all years together.
-    paid_epsilon_exact, paid_delta_exact : by a person at most so far, for all years up to this one.
+    again : whether this is the second run of its year, after one that released nothing.
+    promised_epsilon_exact, promised_delta_exact : the promised loss of a person, for all years together.
+    paid_epsilon_exact, paid_delta_exact : largest loss of a person so far, for all years up to this one.
     """
 
     again: bool
@@ -396,19 +403,19 @@ class YearsPart(PlanOfYearsPart):
 
 
 class EarlierPart(Part):
-    """A release before this one.
+    """An earlier release of the same register.
 
     Attributes
     ----------
     digest : the SHA-256 checksum of its release.json.
-    epsilon_exact, delta_exact : what it cost for one record.
-    person_epsilon_exact, person_delta_exact : what it cost for a person; null where it promised a person nothing.
-    corrects : the digest of the release that it replaced, if it is an erratum, which spent nothing.
-    changed : what is otherwise in this release, in bins and rules, one sentence each.
-    year, again : of a plan over years, absent without one: which year it is of, and whether it replaced one that
-        released nothing (absent where it did not).
-    estimated : of a plan over years, what it states of questions about columns whose bins are the same in this release; absent
-        where there is nothing.
+    epsilon_exact, delta_exact : its cost for one record.
+    person_epsilon_exact, person_delta_exact : its cost for a person; null if it promised a person nothing.
+    corrects : the digest of the release that it replaced, if it is an erratum. An erratum spends nothing.
+    changed : changes of bins and rules in the present release, one sentence each.
+    year, again : its year in the plan over years, and whether it was the second run of that year. Absent without a plan;
+        `again` is absent if false.
+    estimated : with a plan over years, its estimates for questions on columns whose bins are the same in the present release.
+        Absent if there are none.
     """
 
     title: str
@@ -427,7 +434,7 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this one replaces without spending anything: its digest, its version and the correction."""
+    """The release that this erratum replaces without spending anything: its digest, its version and the correction."""
 
     digest: str
     version: str
@@ -439,8 +446,9 @@ class SeriesPart(Part):
 
     Attributes
     ----------
-    total_epsilon_exact, total_delta_exact : for a person who is in all of them, this one included (theory 1.1, sequential
-        composition); null where one of them promises a person nothing. An erratum and what it corrects count once.
+    total_epsilon_exact, total_delta_exact : total loss of a person with records in all releases, this one included (theory 1.1,
+        sequential composition); null if one of them promises a person nothing. An erratum and the release that it corrects
+        count once.
     years : the plan over years; absent without one.
     """
 
@@ -454,26 +462,27 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return which release of which plan over years this is."""
+        """Return the facts about the plan over years that were fixed before the run; None without a plan."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
 
     @property
     def several_releases(self) -> bool:
-        """Earlier ones are named, or others are planned."""
+        """Return whether earlier releases are named or other releases are planned."""
         return bool(self.earlier) or self.years is not None
 
 
 class ScoutPart(Part):
-    """The scout before the release, and the cap on both together, which was fixed before the scout (theory 9.19, one cap).
+    """The scout before the release, and the cap on the cost of scout and release, fixed before the scout (theory 9.19, one
+    cap).
 
     Attributes
     ----------
-    document : the SHA-256 of scout.json of the scout's folder.
-    epsilon_exact, delta_exact : the cap; the guarantee is the same.
-    rho_exact, rare_exact, tests_exact : as in `privacy.cap.Cap`.
-    alone_exact : the epsilon of the scout by itself, at the same delta.
+    document : the SHA-256 checksum of scout.json in the scout's folder.
+    epsilon_exact, delta_exact : the cap, which equals the guarantee.
+    rho_exact, rare_exact, tests_exact : the numbers of `privacy.cap.Cap`.
+    alone_exact : the epsilon of the scout alone, at the same delta.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "scout"),)
@@ -491,20 +500,25 @@ class ScoutPart(Part):
         return cls.like(table, alone_exact=str(table.cap.alone))
 
     def cap(self) -> Cap:
-        """Return the cap. Raises Unexpected (a ValueError) for numbers that make none."""
+        """Return the cap.
+
+        Raises
+        ------
+        Unexpected : for impossible numbers (it is a ValueError).
+        """
         return self.value_of(Cap)
 
 
 class PopulationPart(Part):
-    """The guarantee for a member of the population of whom nobody knows whether he was drawn. A ledger counts the main
-    guarantee alone.
+    """The guarantee for a member of the population of whom nobody knows whether they were drawn. A ledger counts only the main
+    guarantee.
 
     Attributes
     ----------
-    size, source : records of the population, and where that is published.
-    sample : how the file was drawn from them.
-    sampled : rows of the file.
-    epsilon_exact, delta_exact : of this sentence (theory 11.3, amplification by a subset).
+    size, source : number of records in the population, and where it is published.
+    sample : how the file was drawn from the population.
+    sampled : number of rows in the file.
+    epsilon_exact, delta_exact : the loss of such a member (theory 11.3, amplification by a subset).
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("private_file", "population.sampled"),)
@@ -525,10 +539,10 @@ class DesignPart(Part):
 
     Attributes
     ----------
-    weight : the column of the table with the design weight; null where rows have none.
-    strata, clusters : columns of the private file; no column of the table says which cluster a row is in.
-    groups : the column of the table with random groups of clusters; optional.
-    effect : the design effects that are published in `source`: one for all columns, or one for each of some columns.
+    weight : the column of the table with the design weight; null without weights.
+    strata, clusters : columns of the private file. No column of the table shows the cluster of a row.
+    groups : the column of the table with random groups of clusters, if there is one.
+    effect : the design effects published in `source`: one for all columns, or one for each of some columns.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "design"),)
@@ -546,25 +560,27 @@ class DesignPart(Part):
 
     @property
     def unknown(self) -> bool:
-        """Return whether the effect of clusters is unknown: no statement, and no random groups of clusters."""
+        """Return whether the effect of clusters is unknown, because there are neither a stated design effect nor random
+        groups.
+        """
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
-        """Return the largest stated design effect of some columns; None where one of them has none."""
+        """Return the largest stated design effect of some columns; None if one of them has none."""
         effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
         return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
 
 class ImputationPart(Part):
-    """Complete copies in imputed.csv.
+    """The complete copies of the released table in imputed.csv.
 
     Attributes
     ----------
-    donors : rows that had to agree, before fewer columns had to.
-    match : columns in which rows should agree, the most important first.
-    rows : released rows that lack a value which the rules do not demand to be missing.
-    smallest : rows that got the values of one donor, at least: how often each row of a copy occurs at least.
-    failed : why there are no copies; empty where there are.
+    donors : number of rows that had to agree; with fewer rows, the last columns of `match` were dropped.
+    match : columns in which rows should agree, most important first.
+    rows : number of released rows with a missing value that the rules do not demand.
+    smallest : minimum number of rows with the values of one donor, and minimum number of times that each row of a copy occurs.
+    failed : reason why there are no copies; empty if there are copies.
     """
 
     beyond: ClassVar[str] = "that donors were drawn at random for the complete copies"
@@ -581,12 +597,12 @@ class ImputationPart(Part):
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Return, for each column, the index of its bin of missing values; None where it has none."""
+    """Return, for each column, the index of its bin of missing values; None for a column without this bin."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 
 def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
-    """Return how gaps are filled, on the released bins."""
+    """Return the rule for filling gaps, on the released bins."""
     names = [column.name for column in columns]
     return Gaps(
         missing=missing_bins(columns),
@@ -614,12 +630,12 @@ def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
 
 
 class LevelPart(Part):
-    """One level.
+    """One level of areas.
 
     Attributes
     ----------
-    column : of the table, with the area of each row.
-    areas : how many the column can have.
+    column : the column of the table with the area of each row.
+    areas : number of areas that the column can have.
     """
 
     column: str
@@ -627,11 +643,11 @@ class LevelPart(Part):
 
 
 class GeographyPart(Part):
-    """Areas that lie within one another: each smallest area in one area of every level above.
+    """Nested areas: each smallest area lies in one area of every level above.
 
     Attributes
     ----------
-    levels : from the largest areas to the smallest.
+    levels : the levels, from the largest areas to the smallest.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "geography"),)
@@ -645,17 +661,17 @@ class GeographyPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """An area lies in one area of the level above."""
+        """Return the columns that are functions of others: an area determines the area of the level above."""
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
 
 class NumberPart(Part):
-    """One group.
+    """One column that counts indicators.
 
     Attributes
     ----------
-    column : of the table, with the number of marks in each row.
-    marks : of each column that it counts, the released categories that are a mark.
+    column : the column of the table with the number of indicators in each row.
+    marks : for each counted column, the released categories that are indicators.
     """
 
     column: str
@@ -663,11 +679,11 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns of the table that no private file has, as each follows from others in the same row.
+    """Columns of the table that count indicators in the same row. The private file does not have these columns.
 
     Attributes
     ----------
-    groups : one for each such column.
+    groups : one entry for each such column.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "marks"),)

@@ -1,4 +1,4 @@
-"""What a release states about earlier ones of its register: what each cost, the sum for a person, and what has changed."""
+"""Compute the statements of a release about earlier releases of its register: costs, the sum for a person, and changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ _WORD = re.compile(r"\w+")
 
 
 def read(content: bytes) -> ReleaseDocument:
-    """Return the release.json of another release. Raises InputError."""
+    """Return the release.json of another release as a document.
+
+    Raises
+    ------
+    InputError : when it cannot be read.
+    """
     try:
         return read_leniently(content)
     except Unexpected as error:
@@ -60,8 +65,8 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
     """Yield the estimates of an earlier release for questions on columns whose bins are unchanged in the new release.
 
-    Nothing where it could have been published in several ways: its intervals have a part of the risk each, and no interval of a
-    change follows from them.
+    Nothing is yielded if the earlier release could have been published in several ways. Then its intervals have only a part of
+    the risk each, and no interval of a change follows from them.
     """
     if old.estimates is None or not old.measured_once:
         return
@@ -76,7 +81,7 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
 
 
 def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
-    """Return the plan over years, with the most that a person has paid so far."""
+    """Return the plan over years, with the largest loss of a person so far."""
     promise = year.horizon.promise
     paid = paid_so_far(year, earlier, document)
     return YearsPart(
@@ -90,10 +95,10 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
-    """Return the most that a person paid for the years up to this one.
+    """Return the largest loss of a person for the years up to this one.
 
-    A year of which no release is named counts as planned: its release may have released nothing, and that was paid for as well.
-    So does the first release of a year that has a second one. An erratum counts as the release that it corrects.
+    A year without a named release counts as planned, because a run that released nothing also spends its budget. The same holds
+    for the first run of a year that has a second one. An erratum counts as the release that it corrects.
     """
     plan, guarantee = run.horizon, document.guarantee.guarantee()
     corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
@@ -119,10 +124,10 @@ def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
-    """Return epsilon and delta for a person who is in all releases, as exact fractions; None where one promises a person
-    nothing.
+    """Return epsilon and delta for a person with records in all releases, as exact fractions; None if one of them promises a
+    person nothing.
 
-    An erratum is another text of the release that it corrects: the two are one output of one mechanism, and count once.
+    An erratum only changes texts of the release that it corrects. Both are one output of one mechanism, so they count once.
     """
     replaced = "" if corrects is None else corrects.digest
     corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
@@ -142,7 +147,7 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the release that spent what this one states, through any number of errata."""
+    """Return the digest of the release that spent the budget which an erratum states, through any number of errata."""
     seen = set()
     while digest in corrected and digest not in seen:
         seen.add(digest)
@@ -151,7 +156,7 @@ def _origin(digest: str, corrected: dict[str, str]) -> str:
 
 
 def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
-    """Yield the differences in bins and rules, one sentence each."""
+    """Yield the changes of bins and rules between two releases, one sentence each."""
     old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
     yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
     yield from (f"The column {name} is no longer there." for name in old_columns if name not in new_columns)

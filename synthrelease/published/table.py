@@ -1,4 +1,4 @@
-"""data.csv and data.parquet, read back piece by piece: the released rows as counts of the bins of their schema."""
+"""Read data.csv and data.parquet piece by piece: the released rows as counts over the bins of their schema."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from synthrelease.data.synthetic_table import SyntheticTable
 
-# The rows of CSV and Parquet files as bins, a batch at a time: a table of many columns has far more texts than it has labels.
+# The rows of CSV and Parquet files as bin indices, one batch at a time, because a wide table has far more texts than labels.
 
 ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
-"""At most, so that fewer rows of a wide table are taken at a time."""
+"""Largest number of values in a batch. A batch of a wide table has fewer rows."""
 _BLOCK = 2**22
-"""Bytes of a CSV file that are taken at a time; no line is longer."""
+"""Bytes of a CSV file that are read at a time. No line may be longer."""
 MARK = "1"
 """The value of the column `synthetic` in every row."""
 
@@ -47,12 +47,11 @@ class TableShape:
 
     Attributes
     ----------
-    names, labels, ordered : of the columns of the schema; `labels` are those of their bins, and `ordered` says whether these
-        have an order.
-    weighted : whether a column of weights follows.
-    marked : whether the last column says in every row that it is synthetic.
-    linked : how the columns are those of roots and their members, which are written into two files; None where they are not.
-    key : the name of a column of numbers before all others; empty where there is none.
+    names, labels, ordered : names of the columns of the schema, labels of their bins, and whether the bins have an order.
+    weighted : whether a column of weights follows the other columns.
+    marked : whether the last column is `synthetic`, which is 1 in every row.
+    linked : how columns belong to roots and their members, which have two files; None without members.
+    key : name of the key column, which comes first; empty if there is none.
     """
 
     names: tuple[str, ...]
@@ -76,19 +75,19 @@ class TableShape:
 
     @property
     def rows_per_batch(self) -> int:
-        """Return how many rows are taken at a time."""
+        """Return the number of rows in a batch."""
         return max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // len(self.header)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowsBatch:
-    """Some rows of a file, or of a table of roots with their members, in their order.
+    """A batch of consecutive rows of a file, or of roots with their members.
 
     Attributes
     ----------
-    bins : for every column, (n_rows,) the bins, in the smallest type that holds them.
-    weights : (n_rows,) the weight of each row, None where the table has none.
-    keys : (n_rows,) the number of the root that each row belongs to; none in a table without members.
+    bins : (n_rows,) bin indices of each column, in the smallest integer type that holds them.
+    weights : (n_rows,) weights; None for a table without weights.
+    keys : (n_rows,) number of the root of each row; empty for a table without members.
     """
 
     bins: list[np.ndarray]
@@ -121,7 +120,7 @@ def written(fields: Sequence[str]) -> bytes:
 
 
 class LabelledBins:
-    """The bins of a column that Arrow holds as a dictionary of texts, with the labels in any order."""
+    """A converter from labels to bin indices, for a column that Arrow holds as a dictionary of texts in any order."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -129,13 +128,13 @@ class LabelledBins:
         self._known: tuple[pa.Array, np.ndarray] | None = None
 
     def bins(self, column: pa.DictionaryArray, line: int) -> np.ndarray:
-        """Return (n_rows,) the bins, in the smallest type that holds them.
+        """Return the (n_rows,) bin indices, in the smallest integer type that holds them.
 
         Raises
         ------
-        TableError : for a text that is no label, with its line; the first row of the column stands in `line`.
+        TableError : for a text that is no label, with its line. `line` is the line of the first row.
         """
-        if self._known is None or not self._known[0].equals(column.dictionary):  # most often that of the batch before
+        if self._known is None or not self._known[0].equals(column.dictionary):  # usually the dictionary of the previous batch
             texts = column.dictionary.to_pylist()
             self._known = column.dictionary, np.array([self._places.get(text, -1) for text in texts] + [-1], dtype=np.int64)
         of_texts, missing = self._known[1], len(self._known[1]) - 1
@@ -156,11 +155,12 @@ class LabelledBins:
 
 
 def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Yield the rows of one file with bins in place of labels.
+    """Yield the rows of one file with bin indices in place of labels.
 
     Raises
     ------
-    TableError : for a text that is no label, a weight that is no number of at least 0, and a row without a key or a mark.
+    TableError : for a text that is no label, a weight that is no number of at least 0, a missing key, or a wrong value in the
+        column `synthetic`.
     """
     labelled, line = [LabelledBins(name, labels) for name, labels in zip(shape.names, shape.labels, strict=True)], 2
     for batch in batches:
@@ -176,14 +176,21 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return (n_rows,) the numbers of a column. Raises TableError where a row has none."""
+    """Return the (n_rows,) numbers of a column.
+
+    Raises
+    ------
+    TableError : when a row has none.
+    """
     if batch[name].null_count:
         raise TableError(f"expected a number as {name!r} in every row, found none in some")
     return np.from_dlpack(batch[name])
 
 
 def _is_plain(file: BinaryIO) -> bool:
-    """Return whether a file has no byte order mark and ends in no open quotes. Arrow reads over both, and others do not."""
+    """Return whether a file has no byte order mark and an even number of quotes. Arrow would accept such files, other readers
+    not.
+    """
     marked, quotes = file.read(len(BOM_UTF8)) == BOM_UTF8, 0
     file.seek(0)
     while block := file.read(_BLOCK):
@@ -197,7 +204,7 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     Parameters
     ----------
-    first : further columns of texts before those of the shape.
+    first : names of further text columns before the columns of the shape.
 
     Raises
     ------
@@ -240,18 +247,18 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
     raise TableError(problem)
 
 
-# The files of a released table: one; or that of roots and that of their members, with their columns.
+# The files of a released table: one file, or one for roots (such as households) and one for their members.
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFile:
-    """One of the tables of a release, in every format under one name.
+    """A table of a release, which has the same name in every format.
 
     Attributes
     ----------
-    stem : the name before its ending.
-    key : the name of a column of whole numbers before all others; empty where there is none.
-    columns : of the schema, under the names that they have in this table; of members those of the first one.
+    stem : the file name without its ending.
+    key : name of the key column of whole numbers, which comes first; empty if there is none.
+    columns : its columns of the schema, with their names in this table; for members, the columns of the first member.
     of_members : whether its rows are members.
     """
 
@@ -261,12 +268,12 @@ class TableFile:
     of_members: bool = False
 
     def named(self, ending: str) -> str:
-        """Return the file in one format."""
+        """Return the file name in a format."""
         return f"{self.stem}.{ending}"
 
 
 def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: BundleTable) -> tuple[TableFile, ...]:
-    """Return the files of a table with these columns."""
+    """Return the files of a table with these columns: one file, or one for roots and one for members."""
     if linked is None:
         return (TableFile(stem=bundle.stem, key="", columns=tuple(columns)),)
     by_name = {column.name: column for column in columns}
@@ -283,19 +290,18 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
     )
 
 
-# Roots and their members in two files, data.csv and members.csv, read back as wide rows. A key is the number of a root, from
-# 1 in the order of the file; the members of a root stand one after the other, in the order of its slots. So both files are
-# read side by side, piece by piece.
+# Roots and their members in two files, data.csv and members.csv, read as wide rows. A key is the number of a root, from 1 in
+# the order of the file. The members of a root follow each other in the order of its slots.
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return the columns of data.csv: the key, and the columns of roots with the number of members among them."""
+    """Return the shape of data.csv with roots: the key, and the columns of roots with the number of members."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Return the columns of members.csv: the key of the root, and the columns of a member."""
+    """Return the shape of members.csv: the key of the root, and the columns of a member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -320,17 +326,17 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Return, for each column of members, its places in the wide row: one for each slot."""
+    """Return, for each column of members, its indices in the wide row, one for each slot."""
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Yield the wide rows of both files, of all roots together.
+    """Yield one batch with the wide rows of all roots, from both files.
 
     Raises
     ------
-    TableError : for keys of roots that are not 1, 2, 3, ..., and for members that no root counts.
+    TableError : when the keys of roots are not 1, 2, 3, ..., or members do not agree with the numbers of members of the roots.
     """
     linked, part = _linked(shape), shape_of_roots(shape)
     roots, members = RowsBatch.joined(of_roots, part), RowsBatch.joined(of_members, shape_of_members(shape))
@@ -364,8 +370,11 @@ METADATA = {b"description": NOTICE.encode("ascii")}
 class ReleasedTable:
     """The released rows as counts of cells, with the labels of the bins of every column.
 
-    `weights` are (n_cells,) those of a row of each cell, in the order of the cells; None where the table has none. `marked`:
-    the last column says in every row that it is synthetic. `linked`: how its columns are those of roots and their members.
+    Attributes
+    ----------
+    weights : (n_cells,) weight of a row of each cell, in the order of the cells; None without weights.
+    marked : whether the last column is `synthetic`, which is 1 in every row.
+    linked : how columns belong to roots and their members; None without members.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -402,13 +411,13 @@ class ReleasedTable:
         return self.counts.layout.columns
 
     def cells_of_rows(self, most: int) -> Iterator[np.ndarray]:
-        """Yield (n,) the cells of the rows in their order, at most so many rows at a time."""
+        """Yield the (n,) cell indices of consecutive rows, for at most `most` rows at a time."""
         ends = np.cumsum(self.counts.counts)
         for start in range(0, self.counts.total, most):
             yield np.searchsorted(ends, np.arange(start, min(start + most, self.counts.total)), side="right")
 
     def of_roots(self) -> ReleasedTable:
-        """Return the rows of roots with their own columns alone; without members the whole table."""
+        """Return the rows of roots with only their own columns; without members, the whole table."""
         linked = self.linked
         if linked is None:
             return self
@@ -422,7 +431,7 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """Return the rows of members; None where there are none."""
+        """Return the rows of members; None without members."""
         linked = self.linked
         if linked is None:
             return None
@@ -446,7 +455,7 @@ class ReleasedTable:
         )
 
     def one_way(self, column: int) -> np.ndarray:
-        """Return (n_bins,) the number of rows in each bin of a column."""
+        """Return the (n_bins,) number of rows in each bin of a column."""
         return self._one_ways[column]
 
     @cached_property
@@ -454,20 +463,20 @@ class ReleasedTable:
         return [self.counts.marginal((column,)) for column in range(len(self.names))]
 
     def two_way(self, left: int, right: int) -> np.ndarray:
-        """Return (n_bins of left, n_bins of right) the counts of two columns, left before right."""
+        """Return the (n_bins of left, n_bins of right) counts of two columns, for left < right."""
         return self.counts.marginal((left, right))
 
 
 def read_csv(content: Content, shape: TableShape, members: Content = b"") -> ReleasedTable:
-    """Return data.csv as counts; with the weights that stand after its columns, where it is a weighted one.
+    """Return data.csv as counts, with the weights if the table has them.
 
     Parameters
     ----------
-    members : members.csv, where rows are roots with their members.
+    members : members.csv, if rows are roots with members.
 
     Raises
     ------
-    TableError : when the header or a value is not one of the schema.
+    TableError : when the header or a value does not fit the schema.
     """
     return table_of(csv_rows(content, shape, members), shape)
 
@@ -475,12 +484,22 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
 def read_parquet(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int, members: Content = b""
 ) -> ReleasedTable:
-    """Return data.parquet as counts. Raises TableError as `parquet_rows`."""
+    """Return data.parquet as counts.
+
+    Raises
+    ------
+    TableError : as `parquet_rows`.
+    """
     return table_of(parquet_rows(content, shape, says_synthetic, n_rows, members), shape)
 
 
 def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Iterator[RowsBatch]:
-    """Yield the rows of data.csv in their order, with the members of each root where it has members. Raises as `read_csv`."""
+    """Yield the rows of data.csv in order, with the members of each root if there are members.
+
+    Raises
+    ------
+    TableError : as `read_csv`.
+    """
     if shape.linked is None:
         return rows_of(csv_batches(content, shape), shape)
     roots, of_members = shape_of_roots(shape), shape_of_members(shape)
@@ -493,7 +512,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
 
     Raises
     ------
-    TableError : where there are none, or equal ones have different weights.
+    TableError : when there are no rows, or equal rows have different weights.
     """
     tally, weighted = Tally(shape.layout), list[RowsBatch]()
     for batch in batches:
@@ -513,7 +532,12 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
 
 
 def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
-    """Return (n_cells,) the weight that all rows of each cell have."""
+    """Return the (n_cells,) weight of the rows of each cell.
+
+    Raises
+    ------
+    TableError : when equal rows have different weights.
+    """
     cells, of_cells, weights = counts.find(rows.bins), np.zeros(len(counts)), np.asarray(rows.weights)
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
@@ -524,17 +548,17 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
 def parquet_rows(
     content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None, members: Content = b""
 ) -> Iterator[RowsBatch]:
-    """Yield batches of the rows of data.parquet in order, with the weights after its columns in a weighted table.
+    """Yield batches of the rows of data.parquet in order, with their weights if the table has them.
 
     Parameters
     ----------
-    n_rows : how many rows it must have. What the file says of itself is compared before any row is read: equal rows take no
-        bytes in it, and may take all memory when they are read.
-    members : members.parquet, where rows are roots with their members.
+    n_rows : number of rows that the file must have. It is compared with the footer before any row is read, because equal rows
+        take hardly any space in the file but may fill all memory when they are read.
+    members : members.parquet, if rows are roots with members.
 
     Raises
     ------
-    TableError : when the columns, their number of rows or a value are not those of the schema.
+    TableError : when the columns, the number of rows or a value does not fit the schema.
     """
     if shape.linked is None:
         return rows_of(_parquet_batches(content, shape, says_synthetic, n_rows), shape)
@@ -550,8 +574,11 @@ def parquet_rows(
 def _parquet_batches(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int | None = None, most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of one file. Raises TableError for other columns, and for another number of rows, or more than
-    `most`.
+    """Yield the batches of one file.
+
+    Raises
+    ------
+    TableError : for other columns, for another number of rows, or for more than `most` rows.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -583,7 +610,12 @@ def _parquet_batches(
 
 
 def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """Return the next batch of a Parquet file, None after the last. Raises TableError."""
+    """Return the next batch of a Parquet file; None after the last batch.
+
+    Raises
+    ------
+    TableError : when the file cannot be read.
+    """
     import pyarrow as pa
 
     try:
@@ -596,11 +628,16 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
 _BUFFER = 2**16
 """Bytes of each column that are read at a time."""
 _BYTES_OF_A_VALUE = 32
-"""At most, in Parquet pages of dictionaries before they are compressed, with what stands around them."""
+"""Largest number of bytes per value in uncompressed dictionary pages of Parquet, with headers."""
 
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
-    """Raise TableError when the numbers of rows and bytes in the footer are not those of a released table."""
+    """Check the numbers of rows and bytes in the footer of a Parquet file.
+
+    Raises
+    ------
+    TableError : when a released table cannot have these numbers.
+    """
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}

@@ -1,3 +1,1 @@
-"""A release as it runs: one attempt, the loops that select among rounds, worker processes, memory, the dry run on made-up
-rows.
-"""
+"""Run a release whose budget is reserved: check the table, make attempts, select among rounds, and return the result."""

@@ -1,6 +1,6 @@
-"""Make the candidate of one configuration and score it by every criterion, in pieces where the rows are divided.
+"""Make the candidate of a configuration and score it by every criterion; with random pieces of the rows, on its piece.
 
-Drawing the configuration and deciding which attempt is released belong to `releasing.selection`.
+`releasing.selection` draws configurations and decides which attempt is released.
 """
 
 from __future__ import annotations
@@ -38,45 +38,47 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.models import charge_of
 from synthrelease.spec.release_spec import ReleaseSpec
 
-# The table of a release in two random pieces: one that the generator is fitted to, and one that the criteria ask.
+# The table of a release in two random pieces: one for fitting the generator, one for the criteria.
 #
-# `PrivateCounts.fit` and `.score` are the table itself, so that code that asks for a piece serves both.
+# `PrivateCounts.fit` and `.score` are the table itself, so the same code serves a whole table and pieces.
 
 
 @dataclass(frozen=True)
 class PrivatePieces:
-    """Two doors, each with a meter of its own."""
+    """The private table in two random pieces, each with a meter of its own."""
 
     fit: PrivateCounts
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the pieces with new meters, each with the charges that read it."""
+        """Return the pieces with new meters. Each meter has the charges that read its piece."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
-        """Return both pieces with the bins of a transformation; their meters stay the same."""
+        """Return both pieces on the bins of a transformation, with the same meters."""
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
-        """Return the pieces with another source of noise. For public data only: such noise protects nobody."""
+        """Return the pieces with another source of noise. For public data only, because such noise protects nobody."""
         return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
 
 
 PrivateTable = PrivateCounts | PrivatePieces
-"""The private table of a release, whole or in two pieces."""
+"""The private table of a release, as a whole or in two pieces."""
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the table with a plan, in two random pieces where there is a rule. Once in a release, before all that reads rows.
+    """Return the table with a plan, in two random pieces if there is a rule. Called once in a release, before anything reads
+    counts.
 
     Raises
     ------
-    InputError : for a table of fewer than two rows, whose number is public.
+    InputError : for a table of fewer than two rows (this number is public).
 
     Privacy
     -------
-    As `PrivateCounts.split`: the rest then costs the most of either piece (theory 11.10, release from two pieces).
+    As `PrivateCounts.split`: from then on the release costs the larger cost of the two pieces (theory 11.10, release from two
+    pieces).
     """
     if rule is None:
         return private
@@ -85,34 +87,34 @@ def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequenc
 
 # The rows of an earlier release of the same series, on the atomic bins of this one: a public table for its generators.
 #
-# A released folder is public, and what is made of it is post-processing (theory 11.14, releases that build on releases). What
-# is checked here keeps the stated sum honest and the table usable: the release is one of those whose loss is added up, it
-# protects the same neighbours, and each of its bins lies in one bin of this release, whatever that is called now.
+# A released folder is public, so its use is post-processing (theory 11.14, releases that build on releases). The checks here
+# keep the stated sum true and the table usable: the loss of the earlier release is added up, it protects the same neighbours,
+# and each of its bins is inside one bin of this release, under any name.
 
 DOCUMENT = "release.json"
 
 
 def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
-    """Return the released rows as counts of atomic cells: each stands in the first atomic bin of its released bin.
+    """Return the rows of an earlier release as counts of atomic cells, each row in the first atomic bin of its released bin.
 
-    Which atomic bin it is makes no difference: whatever a generator may draw on has released bins as wholes.
+    The choice of the atomic bin has no effect, because the bins of a generator contain whole released bins.
 
     Parameters
     ----------
-    folder : that of the earlier release.
-    digest : of its release.json when the specification was read.
+    folder : the folder of the earlier release.
+    digest : the digest of its release.json when the specification was read.
 
     Raises
     ------
-    InputError : when it is no release, none that `[series] earlier` names, of other neighbours, with other rows than its
-        release.json says, or with bins that do not fit.
+    InputError : when it is no release, `[series] earlier` does not name it, it has other neighbours, its rows do not agree with
+        its release.json, or its bins do not fit.
     """
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()
     document = read_leniently(content)
     prior = f"the prior {folder}"
     if sha256(content) != digest or any(file_digest(folder / name) != document.files.get(name) for name in _tables(document)):
-        raise InputError(f"{prior}: expected a release whose files stay as its release.json says, found others.")
+        raise InputError(f"{prior}: expected a release whose files agree with its release.json, found others.")
     if content not in spec.earlier:
         raise InputError(
             f"{prior}: expected a release that [series] earlier names, so that its cost is added up; found another."
@@ -130,12 +132,17 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
 
 def _tables(document: ReleaseDocument) -> list[str]:
-    """Return the files with its rows."""
+    """Return the names of the files with its rows."""
     return [name for name in document.tables[0] if name]
 
 
 def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    """Check that losses add up over neighbours that are the same: which rows are a record, and how many a person has."""
+    """Check that both releases have the same neighbours, so that losses add up: the same key and number of records of a person.
+
+    Raises
+    ------
+    InputError : when they differ.
+    """
     old = document.guarantee
     earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
     expected = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, spec.unit.key is not None)
@@ -146,7 +153,12 @@ def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) 
 
 
 def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """Return (n_bins,) an atomic bin in each released bin."""
+    """Return, as an (n_bins,) array, an atomic bin of each released bin.
+
+    Raises
+    ------
+    InputError : when a released bin is not inside one bin of this release.
+    """
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
         raise InputError(f"{prior}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
@@ -162,7 +174,9 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return (n_atoms,) which atomic bins have values of a released bin; none where it has a category that no longer exists."""
+    """Return an (n_atoms,) mask of the atomic bins with values of a released bin; all False if it has a category that no longer
+    exists.
+    """
     atoms = column.atoms
     if bin_number == old.missing:
         return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
@@ -174,16 +188,20 @@ def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarra
     return inside
 
 
-# How many rows a release can work with: figures, generators and the joint test are each proved exact enough for so many.
+# The largest number of rows of a release, up to which figures, generators and the joint test are each proved exact enough.
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
-    """Raise BudgetError for more rows than every part of the specification takes.
+    """Refuse more rows than every part of the specification supports.
 
     Parameters
     ----------
     n : the public number of rows.
-    spent : whether the budget was reserved, so that the message says so.
+    spent : whether the budget was reserved, for the message.
+
+    Raises
+    ------
+    BudgetError : for too many rows.
     """
     for part, most in spec.row_limits():
         if n > most:
@@ -193,14 +211,14 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Results that all rounds share: public once its charges are spent.
+    """Results that all rounds share, which are public after their charges.
 
     Attributes
     ----------
-    fitted : what the criteria prepared.
-    priors : public tables over atomic cells that generators start from, by their name in the configuration.
-    measured : shared measurements over the common bins of the space; None where every round measures afresh.
-    kept : the models that this process has fitted to them.
+    fitted : results that criteria fitted once.
+    priors : public tables over atomic cells from which generators start, by their name in the configuration.
+    measured : shared measurements on the common bins of all configurations; None if every round measures anew.
+    kept : cache of the models that this process fitted to the measurements.
     """
 
     fitted: Fitted
@@ -211,7 +229,9 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate with its verdict: from its noisy scores, or from a joint test, whose figures come after acceptance."""
+    """A candidate with its verdict: from its noisy scores, or from a joint test. After a joint test, the figures come only on
+    acceptance.
+    """
 
     candidate: Candidate
     scores: tuple[Score, ...] = ()
@@ -225,7 +245,12 @@ class Attempt:
 
 
 def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
-    """Return the public tables that generators start from. Raises InputError when one does not fit the specification."""
+    """Return the public tables from which generators start.
+
+    Raises
+    ------
+    InputError : when a table does not fit the specification.
+    """
     return {
         name: released_rows(prior.path, spec, prior.digest)
         if name.startswith(RELEASED)
@@ -235,12 +260,13 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 
 
 def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
-    """Return the digest by which a private file is known to be this public one: of all its rows, with a key of persons, too,
-    since of these other rows are drawn in each reading.
+    """Return a digest that identifies a public file, to recognise it if it is given as the private file.
+
+    With a key of persons, the digest is of all rows, because other rows of a person are drawn in each reading.
 
     Parameters
     ----------
-    counts : of the public file, as `spec` reads it.
+    counts : the counts of the public file, as `spec` reads it.
     """
     return (read_public(path, spec.schema, spec.input, spec.raw) if spec.unit.key is not None else counts).digest()
 
@@ -252,6 +278,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
     Parameters
     ----------
     private : the private table on atomic cells, or its pieces, with meters for `spec.plan.once`.
+    priors : the public tables from which generators start.
 
     Privacy
     -------
@@ -272,8 +299,8 @@ def generate(
 ) -> tuple[PrivateCounts, Candidate]:
     """Return the candidate of a configuration, and the private table on its bins with the remaining charges of the round.
 
-    The candidate has as many rows as the table, so that criteria compare tables of the same size. With pieces: as the piece
-    that criteria ask, which is the table that is returned.
+    The candidate has as many rows as the table, so that criteria compare tables of the same size. With pieces, the returned
+    table is the piece that criteria use, and the candidate has its number of rows.
 
     Raises
     ------
@@ -299,8 +326,8 @@ def generate(
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared) -> Attempt:
     """Generate and judge one candidate.
 
-    Every criterion that asks something private is looked at whatever the others said, so that the time of a round does not tell
-    which one failed.
+    Every criterion that uses private counts is computed whatever the results of the others, so that the time of a round does
+    not show which criterion failed.
 
     Raises
     ------
@@ -314,10 +341,10 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 
 
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
-    """Return the verdict on a candidate: the second part of a round.
+    """Return the verdict on a candidate, which is the second part of a round.
 
-    Under a joint test a candidate that fails a public score is rejected before anything private is asked about it: that, and
-    the time it saves, are functions of the candidate and of shared measurements alone.
+    With a joint test, a candidate that fails a public score is rejected before any private count is read. This rejection, and
+    the saved time, depend only on the candidate and on shared measurements.
 
     Privacy
     -------
@@ -336,7 +363,7 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
-    """Return the sums that the named models need, measured after acceptance; None without [[models]].
+    """Return the noisy sums for the questions in [[models]], measured after acceptance; None without such questions.
 
     Privacy
     -------
@@ -352,12 +379,12 @@ def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable)
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """Return the figures of the accepted candidate. Figures accepted by a joint test get their noise here, and count as passed.
+    """Return the figures of the accepted candidate. After a joint test, the figures get their noise here and count as passed.
 
     Privacy
     -------
-    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing when figures
-    decided. Those of `spec.noises` get one noise together (theory 4.4, figures that share a noise).
+    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing if the
+    figures decided. The figures in `spec.noises` share one noise (theory 4.4, figures that share a noise).
     """
     if spec.joint_test is None:
         return accepted.scores

@@ -1,8 +1,8 @@
-"""Estimate a run before it begins, from settings and public sizes alone: its time, its memory, whether it can succeed.
+"""Estimate the time and memory of a run, and whether it can succeed, from settings and public sizes alone, before the run.
 
-The formulas stand on the classes; their constants were measured on one machine (docs/appendix/benchmarks.md,
-`tests.benchmarks.width`). Another machine, other libraries and other data take several times as much or as
-little: these are no promises.
+The classes of generators and criteria have the formulas. Their constants were measured on one machine
+(docs/appendix/benchmarks.md, `tests.benchmarks.width`). On other machines, with other libraries or data, a run may take several
+times as much or as little, so these estimates are no promises.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from synthrelease.spec.space import least_bounds
 from synthrelease.spec.tried import rows_tried
 
 USUAL_ROWS = 100_000
-"""Number of rows that is assumed for an unknown file."""
+"""Assumed number of rows of an unknown file."""
 
 _ATTEMPT_BASE_MB = 200
-"""Python with the packages that every release loads."""
+"""Megabytes of Python with the packages that every release loads."""
 
 _BYTES_PER_CELL = 90
-"""Peak bytes per cell of a small table's layout: a few 64-bit arrays of all marginals, the sampler and the matching."""
+"""Peak bytes per cell of a small table's layout, for 64-bit arrays of all marginals, the sampler and the matching."""
 
 _BYTES_PER_FIELD = 10
-"""Of every distinct row and column: private, merged, synthetic, their difference, and the texts of the released files."""
+"""Bytes per distinct row and column: private, merged, synthetic, their difference, and the texts of the released files."""
 
 _BYTES_PER_ROW = 150
-"""Of every distinct row beside its columns: sorted words, counts, and the network of the matching."""
+"""Bytes per distinct row in addition to its columns: sort keys, counts, and the network of the matching."""
 
 _BYTES_PER_DRAWN_ROW = 50
-"""Peak bytes per row of a stated number while they are drawn: their numbers, sorted, and where each came first."""
+"""Peak bytes per row of a stated number of rows while they are drawn: row numbers, sorted, with their first positions."""
 
 _BYTES_PER_BIN = 3000
-"""Of every bin of a column: its labels, documents and noisy counts, as Python's objects (measured: 2,800)."""
+"""Bytes per bin of a column: labels, documents and noisy counts as Python objects (measured: 2,800)."""
 
 _SECONDS_PER_FIELD = 3e-7
-"""Of every distinct row and column: merging, drawing, filtering and matching."""
+"""Seconds per distinct row and column: merging, drawing, filtering and matching."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptCost:
-    """Return the largest cost of an attempt of a family, over its configurations.
+    """The largest cost of an attempt of a generator family, over its configurations.
 
     Attributes
     ----------
     configurations : generators of the family with their hyperparameters.
-    seconds : on one core.
-    megabytes : of the whole process, at its peak.
-    grows : what it grows with, in words.
+    seconds : time on one core.
+    megabytes : peak memory of the whole process.
+    grows : the sizes with which the cost grows, in words.
     """
 
     family: str
@@ -67,12 +67,14 @@ class AttemptCost:
 
 
 def usual_rows(spec: ReleaseSpec) -> int:
-    """Return the rows that costs are reckoned for: the stated number, or `USUAL_ROWS`."""
+    """Return the number of rows for which costs are estimated: the stated number, or `USUAL_ROWS`."""
     return spec.rows.stated or USUAL_ROWS
 
 
 def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
-    """Return one for each family of the space, the slowest first, for a file of so many rows."""
+    """Return the cost of an attempt for each generator family of the configurations, slowest first, for a file with `rows`
+    rows.
+    """
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:
@@ -104,25 +106,30 @@ def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout:
     )
 
 
-# How much memory a release will need, from public sizes alone.
+# The memory of a release, from public sizes alone.
 
 _BASE_MB = 330
-"""Python with the packages that a release loads."""
+"""Megabytes of Python with the packages that a release loads."""
 
 
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> int:
-    """Return the peak memory of a release, about, all processes together. Measured in docs/appendix/benchmarks.md.
+    """Return the approximate peak memory of a release in megabytes, over all processes (docs/appendix/benchmarks.md).
 
     Parameters
     ----------
-    rows : of the file; the stated number, or 100,000, where nothing is known.
+    rows : number of rows in the file; use the stated number, or 100,000 if it is unknown.
     """
     attempt = max(cost.megabytes for cost in attempt_costs(spec, rows))
     return attempt if jobs == 1 else _BASE_MB + jobs * attempt
 
 
 def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
-    """Raise ResourceError when that is more than the memory of this machine; where that is unknown, never."""
+    """Check that the estimated peak memory fits into this machine. On a machine with unknown memory, nothing is checked.
+
+    Raises
+    ------
+    ResourceError : when it does not fit.
+    """
     needed, available = peak_megabytes(spec, jobs, rows), machine_megabytes()
     if available is not None and needed > available:
         heaviest = max(attempt_costs(spec, rows), key=lambda cost: cost.megabytes)
@@ -135,11 +142,12 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """Check the memory of a dry run: what the process holds with its libraries, and the growth of an attempt per process.
+    """Check that the memory measured in a dry run fits into this machine: the process with its libraries, and for each process
+    the growth during an attempt.
 
     Parameters
     ----------
-    before, after : the peak of this process; None where the system does not say.
+    before, after : peak megabytes of this process before and after the attempts; None if the system does not state them.
     """
     available = machine_megabytes()
     if before is None or after is None or available is None:
@@ -154,7 +162,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
 
 def megabytes_in_use() -> int | None:
-    """Return the most memory that this process has held so far; None on Windows."""
+    """Return the peak memory of this process so far in megabytes; None on Windows."""
     try:
         import resource
     except ImportError:
@@ -164,18 +172,18 @@ def megabytes_in_use() -> int | None:
 
 
 def machine_megabytes() -> int | None:
-    """Return the memory of this machine; None where the system does not say (Windows)."""
+    """Return the memory of this machine in megabytes; None if the system does not state it (Windows)."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     except (AttributeError, ValueError, OSError):
         return None
 
 
-# Whether any table can meet the criteria: what the settings and the number of rows tell, without data.
+# Checks without data, from settings and the number of rows, whether any table can meet the criteria.
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return criteria that can say nothing of a file of so many rows, by name, and why."""
+    """Return the criteria that can show nothing for a file with `rows` rows, each with the reason."""
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
     unanswered = [
@@ -189,12 +197,12 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
 
 
 def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
-    """Raise SpecError for criteria that no table of the file's size can meet: a plan and a release refuse the same.
+    """Refuse criteria that no table of the file's size can meet. `plan` and `release` make the same check.
 
     Parameters
     ----------
-    rows : of the file, as somebody says. Otherwise the stated number counts, the size of the public table that the files were
-        tried on, or a usual one.
+    rows : number of rows in the file, if the caller states it. Otherwise the stated number is used, the size of the public
+        table of the rehearsal, or a usual number.
     """
     if rows is not None or spec.rows.stated is not None:
         n, source = rows or usual_rows(spec), ""

@@ -1,12 +1,12 @@
-"""A dry run makes whole attempts on a made-up table before anything is spent, so that what is sure to fail costs nothing.
+"""Make whole attempts on a made-up table before anything is spent, so that a run that is sure to fail costs nothing.
 
-Every generator family of the space is tried in its smallest and in its largest configuration, by the code of a release: what is
-fitted once, the generator, the projection, the criteria or the joint test, the figures after acceptance. The table has the
-shape of the private one, and rows drawn uniformly over all cells that the rules allow, always the same ones. Nothing private
-has a part in it, so the place of an error may be told, and the time and the memory that it took. That every round is rejected
-means nothing here: such rows are no population.
+Every generator family is tried in its smallest and in its largest configuration, with the code of a release: one-off fits, the
+generator, the projection, the criteria or the joint test, and the figures after acceptance. The table has the columns and bins
+of the private one, and rows drawn uniformly over all cells that the rules allow, always the same ones. It contains nothing
+private, so messages may show the place of an error, its time and its memory. Rejected rounds mean nothing here, because such
+rows are no population.
 
-`MadeUp` is a `PrivateCounts` whose failures keep their cause; only this file makes one, of rows that it has drawn itself.
+`MadeUp` is a `PrivateCounts` whose failures keep their cause. Only this file makes one, from rows that it has drawn itself.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from synthrelease.releasing.attempt_costs import check_measured, megabytes_in_us
 from synthrelease.spec.release_spec import ReleaseSpec
 
 ROWS = 2000
-"""Of the made-up table: enough for a few in every group, and few enough for a second of work."""
+"""Number of rows of the made-up table: enough for a few in every group, and few enough for a second of work."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DryRun:
-    """The configurations that were tried, with their time: the longest attempt in seconds, on one process."""
+    """The configurations that were tried, and the duration of the longest attempt in seconds, on one process."""
 
     configurations: tuple[Configuration, ...]
     seconds: float
 
 
 class MadeUp(PrivateCounts):
-    """Made-up counts behind the meter of private ones. A failure inside a mechanism is raised unchanged."""
+    """Made-up counts with the interface of private counts. A failure inside a mechanism is raised unchanged."""
 
     def __init__(self, counts: Counts, meter: Meter):
         super().__init__(counts, meter)
@@ -79,12 +79,12 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
     Parameters
     ----------
-    priors : the public tables that generators start from, as read.
-    jobs : processes of the release, for the memory.
+    priors : the public tables from which generators start.
+    jobs : number of processes of the release, for the memory.
 
     Raises
     ------
-    SpecError : when an attempt ends with an error, with the configuration and the place; or no row is plausible.
+    SpecError : when an attempt ends with an error (the message has the configuration and the place), or no row is plausible.
     ResourceError : when the attempts do not fit into the memory of this machine.
     """
     table, before = made_up(spec), megabytes_in_use()
@@ -99,11 +99,16 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
 
 def made_up(spec: ReleaseSpec) -> Counts:
-    """Return the made-up table over atomic cells. Raises SpecError when the rules for private rows leave none."""
+    """Return the made-up table over atomic cells.
+
+    Raises
+    ------
+    SpecError : when the rules for private rows forbid every row.
+    """
     layout, generator = spec.schema.layout, SeededEntropy(ROWS).generator()
     rows = min(ROWS, spec.rows.stated or ROWS)
     digits = [np.zeros(rows, dtype=np.int64) for _ in layout.sizes]
-    for columns, allowed in spec.raw.drawn_from():  # no two share a column
+    for columns, allowed in spec.raw.drawn_from():  # no two rules share a column
         if not len(allowed):
             names = ", ".join(layout.columns[column] for column in columns)
             expected = "rules that allow some row of the private file"
@@ -116,9 +121,11 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the smallest and the largest configuration of every family, by the cells of the table and the work of the fit.
+    """Yield the smallest and the largest configuration of every generator family, by the number of cells and the work of the
+    fit.
 
-    Of a shortlist only its own. The projection is the first that they come with: it keeps rows, or the round is rejected.
+    With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
+    keeps the number of rows or rejects the round.
     """
     by_family: dict[str, list[Configuration]] = {}
     space = spec.space if spec.space.shortlist is not None else replace(spec.space, projections=spec.space.projections[:1])
@@ -140,9 +147,7 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """Make one attempt. Where the noise leaves no candidate, the made-up table stands in for it, so that criteria are
-    computed.
-    """
+    """Make one attempt. If the noise leaves no candidate, the made-up table replaces it, so that criteria are computed."""
     private = _behind_doors(spec, table, ())
     try:
         merged, candidate = generate(spec, configuration, private, prepared)
@@ -160,7 +165,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its pieces: always the same ones."""
+    """Return the made-up table or its pieces as guarded counts, always with the same rows."""
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))
@@ -168,15 +173,15 @@ def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -
 
 
 def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
-    """Return the rows for the generator, and those for the criteria; one table where these are the same."""
+    """Return the rows for the generator and the rows for the criteria; a single table if these are the same."""
     if spec.options.partition is None:
         return (table,)
     return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
-    """Run a part of the dry run; an error in it becomes an error that names the part and the settings tried."""
-    tried = "what is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
+    """Run a part of the dry run. An error in it becomes an error that names the part and the settings tried."""
+    tried = "the part that is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
     try:
         return part()
     except SynthreleaseError:
@@ -194,7 +199,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 
 def _described(configuration: Configuration) -> str:
-    """Return the configuration with the bins of those columns that have alternatives; a long table would hide the rest."""
+    """Return the configuration in words, with the bins of only those columns that have alternatives."""
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

@@ -1,12 +1,12 @@
-"""Whether a private table can be read, found before the charge: its libraries, what it is, its columns, and whether it ends.
+"""Check before the charge that a private table can be read: libraries, format, columns, and whether the file is complete.
 
 Privacy
 -------
-No row is looked at. What is looked at is the public part of a table (theory 1.8, reading row by row): its format, by its name
-and the bytes before its first line end (`sources.formats`); the names and types of its columns, which a database, a Parquet
-file or a file of SAS tells and a CSV file has in its header (`header`); whether it has a row, all files together; and
-whether a gzip file ends, or a Parquet file, whose columns stand at its end. A view is asked for no row.
-Files that differ in a row agree in all this, so that no answer depends on a record, however often it is asked.
+No row is read. The checks use the public part of a table (theory 1.8, reading row by row): its format, from its name and the
+bytes before its first line end (`sources.formats`); the names and types of its columns, which a database, a Parquet file or a
+SAS file states and a CSV file has in its header; whether all files together have a row; and whether a gzip or Parquet file is
+complete. A view is not queried for rows. Files that differ in a row agree in all these facts, so no result depends on a record,
+however often the checks run.
 """
 
 from __future__ import annotations
@@ -58,30 +58,30 @@ from synthrelease.sources.opened import (
 from synthrelease.sources.source import Source, which_file
 from synthrelease.sources.tables import LONGEST_TEXT, check_is_number, check_type
 
-# The header of a CSV file, whether a row follows it, and whether a gzip file ends: all that is looked at before the charge.
+# The header of a CSV file, whether a row follows it, and whether a gzip file is complete: all that is read before the charge.
 #
 # Privacy
 # -------
 # A header is no row. It is the first line that is not blank; rows are the records behind it, and files that differ in one of
-# them have the same header (theory 1.8, reading row by row). So what is decided here is the same for all neighbours:
+# them have the same header (theory 1.8, reading row by row). So all results here are the same for all neighbours:
 #
-# - of the bytes behind the header one thing alone is asked, whether there is any but line ends: whether the file has a row. The
-#   number of rows is public. Bytes of rows come along in the block that is read; they are not decoded and decide nothing;
-# - a header whose last field has an open quote goes on in the next line. Where it ends could depend on a row, so nothing is
-#   decided about its columns here. Whether its first line is text is decided: this line is no row's;
-# - a gzip file is unpacked to its end, and what comes out is thrown away. Whatever the rows are, a program that wrote the file
-#   to its end wrote a whole one: that it is cut is a fact about the copy (threat model, before the charge).
+# - the bytes after the header are only checked for anything but line ends, that is, whether the file has a row. The number
+#   of rows is public. Other bytes of rows in the block are not decoded and decide nothing;
+# - a header whose last field has an open quote continues in the next line. Its end could depend on a row, so its columns
+#   are not checked here. Its first line must be text, because this line belongs to no row;
+# - a gzip file is unpacked to its end, and the content is discarded. A program that wrote the file to its end wrote a complete
+#   file, whatever the rows are. So a cut is a fact about the copy (threat model, before the charge).
 
 _BLOCK = 2**16
 _MOST_BYTES = 4 * MAX_HEADER
 
 
 class _GoesOn(Exception):
-    """The header does not end in its first line."""
+    """Raised if the header does not end in its first line."""
 
 
 def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
-    """Return whether a row follows the header; None where it is unknown.
+    """Return whether a row follows the header; None if this is unknown.
 
     Raises
     ------
@@ -136,13 +136,13 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """Yield the line, for a reader that is stopped when it requests another one."""
+    """Yield the line, and stop a reader that requests another line."""
     yield line
     raise _GoesOn
 
 
 def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
-    """Return the first line that is not blank, in the encoding that `text_of` takes, and the bytes read behind it."""
+    """Return the first line that is not blank, in the encoding that `text_of` takes, and the bytes read after it."""
     data, ended = b"", False
     while True:
         block = opened.read(_BLOCK)
@@ -161,24 +161,24 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
 
 
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
-"""Endings of names."""
+"""Names of the statistical packages, by the endings of their files."""
 
 
 def check_opens(
     source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, rows_are_public: bool = True
 ) -> None:
-    """Load the libraries that opening the table needs, and check its format, its columns, and whether it is complete.
+    """Load the libraries for reading the table, and check its format, its columns, and whether it is complete.
 
     Parameters
     ----------
-    more : columns beside those of the schema.
-    rows_are_public : whether it may be said that the table has no row: not of roots and members in two files, of which the
-        number of groups alone is public (theory 1.10, roots with their members).
+    more : further columns to read beside those of the schema.
+    rows_are_public : whether a message may say that the table has no row. It may not for roots and members in two files,
+        because only the number of roots is public (theory 1.10, roots with their members).
 
     Raises
     ------
-    InputError : when a library is missing, a file is none that can be read or lacks a column, or the database does not
-        answer or has no such table or column.
+    InputError : when a library is missing, a file cannot be read or lacks a column, or the database does not answer or has no
+        such table or column.
     """
     needed = list(dict.fromkeys([*needed_columns(schema), *more]))
     told_of(lambda: _open(source, schema, policy, needed, rows_are_public), f"{source}: ", " Nothing was spent.")
@@ -189,13 +189,13 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
         rows_of_files = [_check_declared(_of_uri(source, policy), schema, needed)]
     else:
         rows_of_files = _check_files(source, schema, policy, needed)
-    # of all files together: which of them a row stands in belongs to the row
+    # for all files together, because the file of a row is a property of the row
     if rows_are_public and all(has_row is False for has_row in rows_of_files):
         raise InputError(f"{EXPECTED}, found a header without a row.")
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
-    """Return whether each file has a row, as far as it is known."""
+    """Return, for each file, whether it has a row; None if this is unknown."""
     files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
@@ -225,7 +225,7 @@ def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """The declared properties of a table: the columns, for some formats their types, and whether it has a row."""
+    """The declared properties of a table: its columns, their types in some formats, and whether it has a row."""
 
     names: list[str]
     types: Mapping[str, Any] = field(default_factory=dict)
@@ -247,7 +247,7 @@ def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) 
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
-    """Return the columns of a table whose format names them, in order; None for CSV.
+    """Return the names of the columns, in order, for formats that declare them; None for CSV.
 
     Raises
     ------
@@ -271,16 +271,18 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """Return a file's declaration of its table; None for CSV, which has none.
+    """Return the properties that a file declares; None for CSV, which declares none.
 
-    Raises InputError for a file that is cut or damaged.
+    Raises
+    ------
+    InputError : for a file that is cut off or damaged.
     """
     kind, problem = format_of(file, start), ""
     try:
         if kind is Kind.PARQUET:
             import pyarrow.parquet as pq
 
-            # a footer may hold the longest text of each column
+            # a footer may contain the longest text of each column
             with file.open("rb") as opened, pq.ParquetFile(opened, thrift_string_size_limit=2**31 - 1) as parquet:
                 return _of_arrow(parquet.schema_arrow, "Parquet", parquet.metadata.num_rows > 0)
     except Exception:  # a damaged file makes the library fail in many ways
@@ -307,7 +309,7 @@ def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
 
 
 def _types_of_duckdb(names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the Arrow types of columns whose DuckDB type decides something before the charge."""
+    """Return the Arrow types of the columns whose DuckDB type matters for a check before the charge."""
     import pyarrow as pa
 
     arrow_types = {
@@ -326,7 +328,7 @@ def _of_database(
     unopened: str,
     types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
 ) -> DeclaredTable:
-    """Return the description of a table from a database that is stopped where it does not answer."""
+    """Return the declared properties of a database table. The query is stopped if the database does not answer."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as table:
@@ -336,7 +338,7 @@ def _of_database(
 
 
 def _asked(table: OpenTable) -> bool | None:
-    """Return whether a stored table has a row. A view is not queried: its computation may fail, or take forever."""
+    """Return whether a stored table has a row. A view is not queried, because its computation may fail or never end."""
     if table.has_row is None:
         return None
     try:
@@ -346,7 +348,7 @@ def _asked(table: OpenTable) -> bool | None:
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """Yield the files to read, each with the columns of the schema to read from it, and others."""
+    """Yield the files to read, each with the columns of the schema in it and further columns."""
     linked = schema.linked
     if linked is None:
         yield source, schema, []

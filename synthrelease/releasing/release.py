@@ -1,4 +1,4 @@
-"""A release from the plan to the result: read the file, fit what is fitted once, select a round, return what may leave."""
+"""Run a release from the plan to the result: read the file, fit once, select a round, and return the publishable result."""
 
 from __future__ import annotations
 
@@ -52,19 +52,24 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.plugins import check_trusted
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
-# Pieces of a register: split once and for ever by a secret key, and what tells the rows of the piece that a release reads.
+# Pieces of a register: a permanent split by a secret key, and the information that selects the rows of one piece.
 #
-# Spends nothing: record numbers are read, and nothing else.
+# Spends nothing, because only record numbers are read.
 
 
 def check_numbers(spec: ReleaseSpec, data: Source) -> None:
-    """Raise InputError when a row of the file has no record number, or one that another row has."""
+    """Check that every row of the file has a record number, and that no two rows have the same number.
+
+    Raises
+    ------
+    InputError : otherwise.
+    """
     if spec.options.split is not None:
         _numbers(data, spec, spec.options.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
 
 
 def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, ending: str) -> RecordNumbers:
-    """Return the record numbers of a file, each once."""
+    """Return the record numbers of a file."""
     problem = ""
     try:
         numbers = read_numbers(data, spec.schema, spec.input, rule, key)
@@ -78,30 +83,30 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
 def split_register(
     ledger: Path, config: Path, data: Source, key: Path | None = None, expect_head: str | None = None, trust: Sequence[str] = ()
 ) -> tuple[Statement, Path]:
-    """Make a new key and note the split in the ledger. The assignment is then fixed: piece = keyed hash of the record number.
+    """Make a new key and record the split of a register in the ledger. From then on, piece = keyed hash of the record number.
 
     Parameters
     ----------
-    config : a configuration whose table [split] says by which column and into how many pieces; its [input] says how the file is
-        read.
-    key : a new file for the key; the ledger's name with .key when omitted.
-    trust : packages of [[plugins]] that are loaded with the configuration, as it says, too.
+    config : a configuration whose table [split] names the column and the number of pieces, and whose [input] says how to read
+        the file.
+    key : a new file for the key; by default the ledger's name with .key.
+    trust : packages of [[plugins]] whose code may be loaded with the configuration.
 
     Returns
     -------
-    The ledger with the split, and where the key is.
+    The statement of the ledger with the split, and the path of the key.
 
     Raises
     ------
     SpecError : when the configuration has no [split].
     BudgetError : when the register is split already.
-    InputError : when the numbers cannot be read, or a row has none or one that another row has.
-    OutputError : when the key cannot be written, or something is there.
+    InputError : when the numbers cannot be read, are missing in a row, or occur twice.
+    OutputError : when the key's file exists or cannot be written.
 
     Privacy
     -------
-    Record numbers are public and the key is drawn before they are read, so the split is independent of every value. Nothing is
-    released. What it does for later releases: theory 11.12, pieces for ever.
+    Record numbers are public, and the key is drawn before they are read, so the split is independent of every value. Nothing is
+    released. Theory 11.12, pieces for ever, has the effect on later releases.
     """
     spec = load_spec(config, trust)
     if spec.options.split is None:
@@ -119,9 +124,7 @@ def split_register(
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSplit:
-    """The place where a split is recorded: a ledger, with its expected state, and the file of the key (LEDGER.key when
-    None).
-    """
+    """The place where a split is recorded: a ledger with its expected head, and the file of the key (LEDGER.key if None)."""
 
     ledger: Path | None
     key: Path | None = None
@@ -130,15 +133,15 @@ class KnownSplit:
 
 
 def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | None:
-    """Return what identifies the rows of the piece that a release reads; None where it reads all rows.
+    """Return the key and the number of the piece that a release reads; None if it reads all rows.
 
-    The private file is not read for this. Record numbers are public, and whether they can be read may depend on any value of a
-    row (an open quote): they are compared after the charge, when the rows are counted (`record_numbers.count_piece`).
+    The private file is not read here. Record numbers are public, but whether they can be read may depend on any value of a row
+    (such as an open quote). So they are compared after the charge, when the rows are counted (`record_numbers.count_piece`).
 
     Raises
     ------
-    BudgetError : without a ledger, or when the ledger notes no split, or another.
-    InputError : when the key is not that of the ledger.
+    BudgetError : without a ledger, or when the ledger records no split or another split.
+    InputError : when the key is not the key of the ledger.
     """
     rule, ledger = spec.options.split, known.ledger
     if rule is None:
@@ -170,14 +173,14 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """The accepted output and its guarantee: everything in it may be published.
+    """The accepted output and its guarantee. Everything in it may be published.
 
     Attributes
     ----------
-    n : rows that the release worked with, where they were divided into pieces; otherwise they are those of the table.
-    n_file : rows of the private file; None where the number of kept rows is published instead.
-    measured : the noisy marginals that the table was made from, where the specification publishes them.
-    models : what was measured on purpose for the questions of [[models]].
+    n : number of rows that the release used, if they were divided into pieces; otherwise it is the number of rows of the table.
+    n_file : number of rows in the private file; None if the number of kept rows is published instead.
+    measured : the noisy marginals behind the table, if the specification publishes them.
+    models : the noisy sums for the questions of [[models]].
     """
 
     spec: ReleaseSpec
@@ -202,26 +205,26 @@ def release(
     piece: PieceOfRegister | None = None,
     trust: Sequence[str] = (),
 ) -> Release | None:
-    """Release one dataset from a private file. The budget was checked and reserved: `publish` is the way to do this.
+    """Release one dataset from a private file. The budget must be checked and reserved before; `publish` does this.
 
     Parameters
     ----------
-    jobs : processes that run rounds ahead of need.
-    progress : told the phase; it never learns how many rounds were run.
-    priors : the public tables that generators start from, where they were read already.
-    public : digests of further tables that are said to be public (`enclave.ingest.check_not_public`).
-    piece : of the register, whose rows alone are read; of a specification with [split].
-    trust : packages of [[plugins]] that may run on the private file, as the configuration says, too.
+    jobs : number of processes that run rounds ahead of need.
+    progress : function that is called with each phase. It never learns the number of rounds.
+    priors : the public tables from which generators start, if they were read already.
+    public : digests of further tables that were called public (`enclave.ingest.check_not_public`).
+    piece : the piece of the register whose rows are read, for a specification with [split].
+    trust : packages of [[plugins]] whose code may run on the private file.
 
     Returns
     -------
-    The release, or None when the search ended with "nothing".
+    The release, or None if the search ended without a table.
 
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when delta is too large for so many rows, or the private table is one that is said to be public.
-    PrivateFailure : when private code failed; the budget counts as spent.
+    BudgetError : when delta is too large for the number of rows, or the private table is one that was called public.
+    PrivateFailure : when private code failed. The budget counts as spent.
 
     Privacy
     -------
@@ -231,7 +234,7 @@ def release(
     check_trusted(str(spec.path), spec.plugins, trust)
     priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
-    # an earlier release may have the very rows: it had noise, so that this tells nobody anything, and a refusal would
+    # an earlier release may have the same rows. It had noise, so this reveals nothing; only a refusal would
     files = {
         public_digest(spec.priors[name].path, spec, prior) for name, prior in priors.items() if not name.startswith(RELEASED)
     }
@@ -239,7 +242,7 @@ def release(
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
     table = divided(private, spec.options.partition, spec.plan.once)
-    progress("fitting what is fitted once")
+    progress("fitting and measuring what all rounds share")
     prepared = prepare(spec, table, priors)
     progress("selecting a dataset that meets all criteria")
     accepted = select_by(spec.selection_rule, partial(one_round, spec, table, prepared), jobs)
@@ -264,21 +267,22 @@ def release(
 def read_private(
     spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), piece: PieceOfRegister | None = None
 ) -> PrivateCounts:
-    """Return the table that a release works with: read once, its number of rows made public, with the charges before the loop.
+    """Read the private file once. Return the table that the release uses, with a public number of rows and the charges before
+    the loop.
 
     Parameters
     ----------
-    public : digests of public tables that the kept rows must not be (`enclave.ingest.check_not_public` has the reason).
-    piece : of the register, where the specification reads one.
+    public : digests of public tables that the kept rows must not equal (`enclave.ingest.check_not_public` has the reason).
+    piece : the piece of the register, if the specification reads one.
 
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when the kept rows are those of a public table, or more than a part of the specification takes.
+    BudgetError : when the kept rows are those of a public table, or more than a part of the specification supports.
 
     Privacy
     -------
-    Spends the charge of the number of rows, where there is one (`resizing.resize`).
+    Spends the charge of the number of rows, if there is one (`resizing.resize`).
     """
     if (None if piece is None else piece.rule) != spec.options.split:
         raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
@@ -303,11 +307,11 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether the whole file, of which a piece or some rows of each person are read, is a public table. The other rows
-    are read for this check alone.
+    """Return whether the whole file is a public table, if a release reads only a piece or some rows of each person. The other
+    rows are read only for this check.
 
-    Only equality has a consequence (`enclave.ingest.check_not_public`): a register that does not fit the specification is no
-    public table, which did.
+    Only equality has a consequence (`enclave.ingest.check_not_public`). A register that does not fit the specification is no
+    public table, because public tables fit.
     """
     try:
         return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)
@@ -316,6 +320,6 @@ def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Colle
 
 
 def one_round(spec: ReleaseSpec, private: PrivateTable, prepared: Prepared) -> Attempt | None:
-    """Draw a configuration and attempt it; None when it is rejected."""
+    """Draw a configuration and make an attempt; None if the attempt is rejected."""
     result = attempt(spec, spec.space.draw(), private, prepared)
     return result if result.accepted else None

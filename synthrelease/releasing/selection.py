@@ -1,8 +1,8 @@
-"""Repeat rounds until one is accepted, here or in worker processes.
+"""Repeat rounds until one is accepted, in this process or in worker processes.
 
-Private selection repeats rounds until one is accepted (theory 2, selection). `privacy.selection` has what it costs.
+This is private selection (theory 2, selection). `privacy.selection` computes its cost.
 
-Hidden number (theory 2b, price of a law): draw a hidden K from a public law that was fixed beforehand;
+Hidden number (theory 2b, price of a law): draw a hidden K from a public distribution that was fixed beforehand;
 
     up to K times: run a round; if it is accepted, output it and halt;
     output "nothing".
@@ -12,24 +12,24 @@ Known threshold (Liu & Talwar, STOC 2019, Theorem 3.1):
     repeat: run a round; if it is accepted, output it and halt;
             else with the stop probability output "nothing" and halt.
 
-Best of K (Papernot & Steinke, ICLR 2022): the same loop with the truncated negative binomial law of K.
+Best of K (Papernot & Steinke, ICLR 2022): the same loop with the truncated negative binomial distribution of K.
 
 Their theorem is about the best of K rounds in a total order. Give every round an independent uniform tag and order rounds by
 (accepted, tag): the tags change no divergence, there are no ties, and the best is an accepted round, uniformly random among
 the accepted ones, or a rejected one, which is then replaced by "nothing". Given K and that some round is accepted, that round's
-output has the law of one round given acceptance, because rounds are independent and identically distributed; so has the
-output of the first accepted round, which is what the loop returns without running the others.
+output has the distribution of one round given acceptance, because rounds are independent and identically distributed. The first
+accepted round has the same distribution, and the loop returns it without running the others.
 
-A round that breaks after the noise, for a reason that is not noise (`InternalError`), ends the loop, too. To both theorems it
-is an output like an accepted one: they speak of any mechanism Q whose output says whether the loop halts there, and of the
-output of the first round that does. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type and the
+A round that fails after the noise, for a reason other than noise (`InternalError`), also ends the loop. For both theorems this
+is an output like an accepted one: they hold for any mechanism Q whose output says whether the loop halts there, and for the
+output of the first round that halts. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type and the
 place of an error; all code outside `PrivateCounts.spend` sees noisy values alone, so type and place are post-processing of them
-and covered by the guarantee of a round. (For the best of K: in the total order, rounds that halt come after all others.) Were
-it counted as rejected, an error in every round would spend the whole budget and then say "nothing". In parallel runs it counts
-only in its place in the order, as an accepted round does.
+and covered by the guarantee of a round. (For the best of K: in the total order, rounds that halt come after all others.) If it
+counted as rejected, an error in every round would spend the whole budget and then output "nothing". In parallel runs it counts
+only at its place in the order, as an accepted round does.
 
-Rounds are independent and identically distributed, and nothing but the output is used: not the number of rounds, K, their
-times, or what was rejected.
+Rounds are independent and identically distributed, and only the output is used: not the number of rounds, K, their times, or
+rejected tables.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ if TYPE_CHECKING:
 
 # One thread for linear algebra inside private code.
 #
-# A matrix product that several threads share adds in an order that depends on how many there are and on what else the machine
-# does. No number that is rounded for noise comes out of one (each says so in its docstring); with one thread what comes before
-# it does not depend on such things either, and products as small as these are faster than threads can be told of them.
+# With several threads, the order of the additions in a matrix product depends on their number and on the load of the machine.
+# No number that is rounded for noise comes from such a product (docstrings say so). With one thread, the computations before
+# it do not depend on threads either, and products as small as these are faster than the coordination of threads.
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Return the same function, during which the libraries of linear algebra that are loaded by then use one thread.
+    """Return a function that runs the given one while the loaded libraries for linear algebra use a single thread.
 
-    To find them takes some milliseconds, once and again after each import of a module that may have brought another.
+    Finding these libraries takes some milliseconds, once and after each import that may have loaded another library.
     """
 
     @wraps(function)
@@ -81,30 +81,30 @@ def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """Return the libraries loaded when so many modules are."""
+    """Return the loaded libraries for linear algebra. The number of loaded modules is the key of the cache."""
     from threadpoolctl import ThreadpoolController  # here, because `plan` needs none of it
 
     return ThreadpoolController()
 
 
-# Worker processes end with the process that started them, because they hold private counts; and they leave Ctrl-C to it.
+# Worker processes end with the process that started them, because they hold private counts, and they ignore Ctrl-C.
 #
-# Left alone, a worker whose parent was killed waits some minutes for more work before it goes; and Ctrl-C, which a terminal
-# sends to all processes of a command, makes each of them print where it was.
+# Otherwise a worker whose parent was killed would wait some minutes for more work, and Ctrl-C, which a terminal sends to all
+# processes of a command, would make each of them print a traceback.
 
 _WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
-"""How often a worker looks for its parent."""
+"""Seconds between two checks of a worker whether its parent lives."""
 _watching: set[int] = set()
-"""The process that watches its parent: this one, once it does."""
+"""Number of the process that watches its parent; None before this process does."""
 
 
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:
-    """Run a task in a worker that ends itself within a second or so when its parent has gone.
+    """Run a task in a worker that ends within about a second after its parent has ended.
 
-    The parent says its number: by the time a worker begins with its first task, it may be another process's child.
+    The parent passes its process number, because a worker may already be another process's child when it begins its first task.
 
-    On Windows the number of the parent does not tell; there the worker's own time limit ends it.
+    On Windows the parent's number does not show whether it lives, so the time limit of the worker ends it.
     """
     if os.name != "nt" and os.getpid() not in _watching:
         _watching.add(os.getpid())
@@ -121,7 +121,9 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Start processes in this block that ignore Ctrl-C. This process ignores it too, for the tenth of a second it takes."""
+    """Make processes that are started in this block ignore Ctrl-C. This process ignores it, too, for about a tenth of a
+    second.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what happens to signals
         return
@@ -145,7 +147,9 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round: a value only if it is accepted, the type and place of an error only if it failed."""
+    """The result of a round: a value only if it is accepted, and the type and place of an error only if it failed after the
+    noise.
+    """
 
     verdict: Verdict
     value: T | None
@@ -153,23 +157,23 @@ class RoundResult(NamedTuple, Generic[T]):
 
 
 def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
-    """Run rounds until one is accepted, or until the rule says that no further one is run.
+    """Run rounds until one is accepted, or until the rule ends the search.
 
     Parameters
     ----------
-    rule : fixed before private data were read; with a stop probability of 0 and nothing else the loop may never end.
-    run_round : one round; returns its output when accepted, None when rejected. Picklable when jobs > 1.
-    jobs : rounds run ahead of need in this many processes. The outcome is that of the first round in order that ends the
-        loop, never of the first to finish, so the output has the same law for any number of jobs.
+    rule : the selection rule, fixed before private data were read. With a stop probability of 0 alone, the loop may never end.
+    run_round : function that runs one round and returns its output if accepted, None if rejected. Picklable if jobs > 1.
+    jobs : number of processes that run rounds ahead of need. The first round in order that ends the loop decides, never the
+        first to finish, so the output has the same distribution for any number of jobs.
 
     Returns
     -------
-    The accepted output, or None for "nothing".
+    The accepted output, or None if the search ended without one.
 
     Raises
     ------
     PrivateFailure : when a round that the loop needs failed inside private code.
-    InternalError : when one failed after the noise, for a reason that is not noise.
+    InternalError : when such a round failed after the noise, for a reason other than noise.
     """
     is_over, results = _ending(rule), _results(run_round, jobs)
     try:
@@ -188,9 +192,10 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return the function called once after every rejected round: whether the coin ends the search, or K rounds have been run.
+    """Return a function that is called after every rejected round and returns whether the search ends, by a coin or after K
+    rounds.
 
-    K is hidden, and drawn before the first round.
+    K is hidden, and is drawn before the first round.
     """
     if rule.rounds is not None:
         hidden = from_finite_law(rule.rounds.atoms)
@@ -223,18 +228,18 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
         died = True  # for example for lack of memory, which may depend on the data
     finally:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib would tell how many rounds were run in vain
+            warnings.simplefilter("ignore")  # a warning of joblib would show the number of unused rounds
             ordered.close()
     if died:
         raise PrivateFailure()
 
 
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
-    """Run a round; turn every failure into a verdict, so that one that is run ahead of need cannot end the loop.
+    """Run a round and turn every failure into a verdict, so that a round run ahead of need cannot end the loop by its failure.
 
-    A failure inside private code is FAILED; so is one for lack of memory, of which private counts take a part. A
-    `RejectedRound` is what noise brings about (theory 2.7, failures). Any other failure is BROKEN, with its type and place: a
-    function of noisy values, because only code inside `PrivateCounts.spend` sees private ones.
+    A failure inside private code is FAILED, and so is a lack of memory, because private counts take memory. A `RejectedRound`
+    is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and place. These depend only on noisy
+    values, because only code inside `PrivateCounts.spend` sees private values.
     """
     try:
         value = run_round()

@@ -358,7 +358,7 @@ def test_a_group_that_may_be_empty_has_no_bound_and_says_so() -> None:
     found = ask(release_with(absolute=0.6), {"mean": "b", "query": "a == 0"})
     assert (found.low, found.high) == (0, 2)
     assert found.note == "the group may have no row in the file"
-    assert "the group may have no row in the file: nothing is known of it" in str(found)
+    assert "the group may have no row in the file, so there is no bound" in str(found)
 
 
 def test_categories_of_a_rule_are_those_inside_a_released_bin() -> None:

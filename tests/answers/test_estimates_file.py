@@ -299,7 +299,7 @@ def test_what_the_fillers_may_spoil_is_taken_from_the_risk() -> None:
 def test_the_sentence_claims_a_release_and_a_miss_together() -> None:
     made = release(np.array([300, 650]), [YES], RowsRule(), 950, 950, Fraction(1))
     text = " ".join(str(estimate(made, "share c == 'yes'")).split())
-    assert "Each interval misses its number in at most 5% of runs, those without a release included." in text
+    assert "Each interval misses its true value in at most 5% of runs, including runs without a release." in text
 
 
 def test_what_is_counted_in_both_sums_of_a_share_has_the_same_noise() -> None:

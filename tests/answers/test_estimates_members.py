@@ -330,8 +330,8 @@ def test_the_list_has_every_column_of_members_over_all_of_them() -> None:
 def test_the_words_say_that_members_are_counted() -> None:
     text = str(estimate(release(TABLE, APART), "share age >= 1"))
     assert "members of the file" in text
-    assert "the members, the first 2 of each, of its 2,000 rows" in " ".join(text.split())
-    assert "as alike as can be" in " ".join(text.split())
+    assert "the members, the first 2 of each, of all its 2,000 rows" in " ".join(text.split())
+    assert "completely alike" in " ".join(text.split())
     first = estimate(release(TABLE, APART), "share age_1 >= 1")
     assert first.of == "rows"
 

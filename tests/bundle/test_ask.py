@@ -261,7 +261,7 @@ def test_a_mean_on_the_page_is_the_one_that_was_measured_on_purpose(folder: Path
     questions: list[dict[str, Any]] = [{"kind": "mean", "column": 1}, {"kind": "mean", "column": 1, "by": 0}]
     for answer in page_answers(data_of(release, release.counts), questions):
         found = estimate(release, answer["text"])
-        assert found.source == "noisy sums that were measured for it"
+        assert found.source == "noisy sums that were measured for this question"
         for term, shown in zip(found.terms, answer["terms"], strict=True):
             expected = [term.estimate, term.low, term.high, term.population_low, term.population_high]
             computed = [shown[key] for key in ("estimate", "low", "high", "populationLow", "populationHigh")]

@@ -332,5 +332,5 @@ def test_a_format_that_nothing_writes_is_refused_before_anything_is_read(monkeyp
         with monkeypatch.context() as patched:
             further = FileKind(ending="rds", media_type="application/octet-stream", format="rds")
             patched.setitem(getattr(FORMATS, asked), "r", further if asked == "with_rows" else ("read.R", "read.py"))
-            with pytest.raises(InputError, match=r"expected files that are written, found .*(\.rds|read\.py)"):
+            with pytest.raises(InputError, match=r"expected files that synthrelease can write, found .*(\.rds|read\.py)"):
                 preview(spec)

@@ -24,7 +24,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_verify_ends_with_0_and_says_that_nobody_signed(bundle: Path) -> None:
     result = run("verify", bundle)
     assert result.returncode == 0
-    assert "The files fit together. Nobody signed them. No commitment was given" in words(result.stdout)
+    assert "The files fit together. Nobody signed the files. No commitment was given" in words(result.stdout)
     assert "Nobody can check without the private file: - that a private file of 401 rows was counted" in words(result.stdout)
 
 

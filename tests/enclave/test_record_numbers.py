@@ -242,7 +242,7 @@ def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     for mode in (0o640, 0o604, 0o601):
         path.chmod(mode)
-        with pytest.raises(InputError, match="other users have rights to"):
+        with pytest.raises(InputError, match="on which other users have permissions"):
             read_key(path)
 
 

@@ -68,7 +68,7 @@ def with_weights(factor: float) -> tuple[bytes, bytes]:
 def test_other_weights_in_both_tables_are_found() -> None:
     data_csv, data_parquet = with_weights(1.01)
     report = forged(nothing, data_csv=data_csv, data_parquet=data_parquet)
-    assert "those in the table do not follow from its rows and the totals" in problems(report)
+    assert "the weights in the table do not follow from its rows and the totals" in problems(report)
     assert check(report, "table").passed
 
 
@@ -118,9 +118,9 @@ def test_what_does_not_follow_is_found(change: Callable[[dict[str, Any]], object
 
 def test_a_table_said_to_be_without_weights_for_no_reason_is_found() -> None:
     report = forged(lambda tables: tables["calibration"].update(cap=4), failed())
-    assert "follows something else than release.json says" in problems(report)
+    assert "give another result than release.json states" in problems(report)
     report = forged(lambda tables: tables["calibration"].update(failed="it rained"), failed())
-    assert "follows something else than release.json says" in problems(report)
+    assert "give another result than release.json states" in problems(report)
 
 
 def test_a_column_of_weights_that_release_json_does_not_know_is_found() -> None:

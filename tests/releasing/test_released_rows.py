@@ -104,7 +104,7 @@ def test_a_forgery_is_refused(work: Path, tmp_path: Path) -> None:
     lines = table.read_text().splitlines()
     lines[1] = "tail,1-2" if lines[1] != "tail,1-2" else "head,1-2"
     table.write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match="expected a release whose files stay as its release.json says"):
+    with pytest.raises(InputError, match="expected a release whose files agree with its release.json"):
         read_priors(spec)
     with pytest.raises(InputError, match="expected a release that passes `synthrelease verify`"):
         check_released(folder / "earlier")
@@ -112,7 +112,7 @@ def test_a_forgery_is_refused(work: Path, tmp_path: Path) -> None:
     document = json.loads((folder / "earlier" / "release.json").read_bytes())
     document["description"] = "Another"
     (folder / "earlier" / "release.json").write_text(json.dumps(document, indent=2) + "\n")
-    with pytest.raises(InputError, match="expected a release whose files stay"):
+    with pytest.raises(InputError, match="expected a release whose files agree"):
         read_priors(spec)
 
 

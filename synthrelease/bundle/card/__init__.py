@@ -1,6 +1,6 @@
-"""The data card: README.html, README.md and the pages in other languages, from release.json and the released table.
+"""Write the data card: README.html, README.md and pages in other languages, from release.json and the released table.
 
-Here are the words of the public part, which `plan` prints as well: no template is loaded for them.
+This module holds the sentences of the part for everyone. `plan` prints some of them without loading a template.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from synthrelease.criteria.facts import figure
 from synthrelease.generators.associations import CarriedPairs
 
 MOST_NAMED = 10
-"""Pairs that a sentence names, at most; associations.csv has all."""
+"""Largest number of pairs of columns that a sentence names. associations.csv lists all pairs."""
 
 
 @lru_cache(maxsize=8)
 def sentences(language: str) -> Mapping[str, str]:
-    """Return the framework's sentences in a language."""
+    """Return the sentences of synthrelease in a language, by their keys."""
     path = Path(__file__).parent / "words" / f"{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
-    """Return in English what the rows are good for and what not, for screens and sheets, in the words of the card."""
+    """Return sentences in English on which associations the rows preserve, in the words of the card; empty for None."""
     return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 
 def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Return the keys of the sentences on what the rows are good for and what not; every screen and page uses the same keys."""
+    """Return the keys of the sentences on which associations the rows preserve. All screens and pages use these keys."""
     if pairs.unknown == pairs.pairs:
         return ["carried_unknown"]
     if pairs.carried == pairs.pairs:
@@ -40,7 +40,7 @@ def uses_of(pairs: CarriedPairs) -> list[str]:
 
 
 def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the figures in the sentences of the card."""
+    """Return the values for the sentences on preserved associations, as text; empty texts for None."""
     if pairs is None:
         names = ("pairs", "carried", "unknown_pairs", "noisy_pairs", "noisy_names", "partial_pairs", "triples")
         return dict.fromkeys((*names, "carried_triples"), "")

@@ -1,4 +1,4 @@
-"""How figures are written in the documents of a bundle."""
+"""Format numbers and texts for the documents of a bundle, and load the templates of these documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the environment of the templates, with the filters below."""
+    """Return the Jinja environment of the templates, with the filters of this module."""
     loaded = templates(FOLDER, __file__)
     loaded.filters |= {
         filter_.__name__: filter_ for filter_ in (paragraphs, link, plain, sentence, md, md_paragraphs, markdown, called)
@@ -49,7 +49,7 @@ def environment() -> Environment:
 
 
 def filled(name: str, **values: object) -> dict[str, Any]:
-    """Return a template of JSON, filled in."""
+    """Return a rendered template of JSON as a dict."""
     entry: dict[str, Any] = json.loads(environment().get_template(name).render(values))
     return entry
 
@@ -60,49 +60,49 @@ def _texts() -> TemplateModule:
 
 
 def said(name: str, *values: object) -> str:
-    """Return a text of the technical part: a macro of templates/said.txt filled with these values."""
+    """Return a text of the card: the macro `name` of templates/said.txt, filled with these values."""
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
 def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
-    """Return a text of the technical part that has several paragraphs."""
+    """Return a text of the card as its paragraphs: the macro `name` of templates/said.txt, filled with these values."""
     return tuple(" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values)))
 
 
 def r(text: str) -> str:
-    """Return a text as an R string that every encoding can represent."""
+    """Return a text as an R string literal in ASCII."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)
     return f'"{"".join(signs)}"'
 
 
 def ascii_line(text: str) -> str:
-    """Return a text for a code comment that every encoding can represent."""
+    """Return a text as one line of ASCII for a code comment."""
     return " ".join(text.split()).encode("ascii", errors="backslashreplace").decode("ascii")
 
 
 def stata_comment(text: str) -> str:
-    """Return a text for a Stata comment, without a sign that opens another comment or a macro."""
+    """Return a text as one line for a Stata comment, without characters that open another comment or a macro."""
     return re.sub(r"[`$\"'/*\\]", " ", " ".join(text.split()))
 
 
 def xml(text: str) -> str:
-    """Return a text for an element or attribute of XML, with its line ends preserved."""
+    """Return a text escaped for an element or attribute of XML. Line ends stay."""
     return escaped(text, quote=False).replace('"', "&quot;")
 
 
 def bullet(text: str) -> str:
-    """Return a text as one entry of a list."""
+    """Return a text as an item of a Markdown list, with a line end."""
     return f"- {' '.join(text.split())}\n"
 
 
 def paragraphs(text: str) -> Markup:
-    """Plain text as paragraphs."""
+    """Return plain text as paragraphs of HTML."""
     return Markup("\n").join(Markup("<p>{}</p>").format(" ".join(part.split())) for part in _parts(text))
 
 
 def link(address: str) -> Markup:
-    """Return an e-mail or web address as a link."""
+    """Return an e-mail or web address as an HTML link; any other text is escaped."""
     target = f"mailto:{address}" if is_email(address) else address
     if not target.startswith(("mailto:", "https://", "http://")):
         return escape(address)
@@ -110,32 +110,33 @@ def link(address: str) -> Markup:
 
 
 def sentence(text: str) -> str:
-    """Return a text that ends with a full stop."""
+    """Return a text that ends with a full stop, unless it ends with "!" or "?"."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def plain(text: object) -> str:
-    """Return a sentence without tags and with its escaped signs restored."""
+    """Return the plain text of HTML, without tags and escapes."""
     return escape(text).striptags()
 
 
 def md(text: object) -> str:
-    """Plain text for Markdown: signs that have a meaning there are escaped, line breaks become spaces."""
+    """Return plain text for Markdown: special characters are escaped, and line breaks become spaces."""
     plain = _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^([-=])", r"\\\1", plain))
 
 
 def markdown(text: object) -> Markup:
-    """Return a sentence for Markdown, without the tags in it and with its signs escaped."""
+    """Return HTML as plain text for Markdown: without tags, with special characters escaped."""
     return Markup(visible(md(plain(text))))
 
 
 def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
-    """Return the title of a column, or of several with a cross between two."""
+    """Return the title of a column, or the titles of several columns with a cross between two."""
     return title_of(names) if isinstance(names, str) else " × ".join(map(title_of, names))
 
 
 def md_paragraphs(text: str) -> str:
+    """Return plain text for Markdown, with its paragraphs."""
     return "\n\n".join(md(part) for part in _parts(text))
 
 
@@ -144,12 +145,12 @@ def _parts(text: str) -> list[str]:
 
 
 def exact_epsilon(exact: str) -> str:
-    """Return an exact epsilon as a decimal, rounded up in the tenth place: never understated."""
+    """Return an exact epsilon as a decimal number, rounded up at the tenth decimal place, so that it is never understated."""
     return decimal_text(Fraction(exact))
 
 
 def public_epsilon(exact: str) -> str:
-    """Round an exact epsilon up to three significant digits, as the public reads it: never understated."""
+    """Return an exact epsilon for the public, rounded up to three significant digits, so that it is never understated."""
     value = Fraction(exact)
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 2) if value else Fraction(1)
     return decimal_text(math.ceil(value / unit) * unit)
@@ -164,17 +165,18 @@ def cost(node: ChargePart) -> str:
 
 
 def without_exponent(value: float, digits: int = 3) -> str:
-    """Return a small probability in decimal notation, such as 0.000000001."""
+    """Return a small number in decimal notation, such as 0.000000001."""
     return format(Decimal(f"{value:.{digits}g}"), "f")
 
 
 def three_digits(exact: str) -> str:
-    """Return an exact number as a decimal of three digits."""
+    """Return an exact number as a decimal number with three significant digits."""
     return f"{float(Fraction(exact)):.3g}"
 
 
 def right_at_most(wrong: Fraction | float) -> str:
-    """Return with which probability a guess is right that is wrong at least so often, rounded up; 100% of certainty alone.
+    """Return an upper bound of the probability of a right guess, from a lower bound of the probability of a wrong one. It is
+    rounded up, and 100% only if a wrong guess is impossible.
 
     Examples
     --------
@@ -194,7 +196,7 @@ def share(value: float, digits: int = 2) -> str:
 
 
 def rounded_up(value: float, digits: int = 2) -> str:
-    """Return a bound, rounded away from 0."""
+    """Return an upper bound as text, rounded up to a number of digits. A number of at most 0 is only formatted."""
     if value <= 0:
         return figure(value)
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
@@ -202,7 +204,7 @@ def rounded_up(value: float, digits: int = 2) -> str:
 
 
 def rounded_down(value: float, digits: int = 4) -> str:
-    """Return the low end of an interval, rounded towards 0."""
+    """Return the lower end of an interval as text, rounded down. A number of at most 0 is only formatted."""
     if value <= 0:
         return figure(value)
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
@@ -210,7 +212,7 @@ def rounded_down(value: float, digits: int = 4) -> str:
 
 
 def worst_factor(epsilon: Fraction) -> str:
-    """Return e^epsilon, rounded up to two digits: the largest factor by which a probability may change."""
+    """Return e^epsilon, rounded up: the largest factor by which a probability may change."""
     if epsilon > 40:
         return "10^" + str(math.ceil(float(epsilon) / math.log(10)))
     return rounded_up(math.exp(float(epsilon)))
@@ -222,24 +224,25 @@ def probability(exact: str) -> str:
 
 
 def program(document: ReleaseDocument) -> str:
-    """Name the program that reads the release, and where the publisher says readers get it. No package index is named, because
-    anybody could upload a package of that name.
+    """Return the name and version of the program that reads the release, with the publisher's address for it.
+
+    No package index is named, because anybody could upload a package of that name.
     """
     published_program = document.card.program
     source = "" if published_program is None else f", from {published_program.address} (SHA-256 {published_program.sha256})"
     return f"synthrelease {document.written_by}{source}"
 
 
-# How a release is called in its documents: always as synthetic.
+# The title of a release in its documents, which always says that the data are synthetic.
 
 _SAYS_SO = ("synthetic", "סינתט")
 
 
 def labelled_title(document: ReleaseDocument) -> str:
-    """Return the publisher's title, with "(synthetic data)" behind one that does not say so itself."""
+    """Return the publisher's title, with "(synthetic data)" appended unless it says so already."""
     return labelled(document.card.title or document.title)
 
 
 def labelled(title: str) -> str:
-    """Return a title, with "(synthetic data)" added unless it already says so."""
+    """Return a title, with "(synthetic data)" appended unless it says so already."""
     return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

@@ -1,4 +1,4 @@
-"""README.html, and README.LANGUAGE.html for every translation: the card as one self-contained page each."""
+"""Write the card as self-contained pages (README.html, README.LANGUAGE.html for each translation) and as README.md."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from synthrelease.settings.card import LICENCES, CardTexts, direction
 
 
 def search_engines(dataset: Dataset) -> str:
-    """Return metadata for search engines as the text of a script element; no sign in it can end the element."""
+    """Return the metadata for search engines as the text of a script element, without characters that could end the element."""
     entry = with_something(filled("schema_org.json", dataset=dataset))
     text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -69,7 +69,14 @@ def search_engines(dataset: Dataset) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """`words` are the framework's sentences with the figures put in, `texts` the publisher's."""
+    """The texts of the part for everyone in one language.
+
+    Attributes
+    ----------
+    words : the sentences of synthrelease, filled with figures.
+    texts : the publisher's texts.
+    labelled_title : the title, which says that the data are synthetic.
+    """
 
     language: str
     words: Mapping[str, str]
@@ -80,7 +87,7 @@ class Wording:
 
     @classmethod
     def of(cls, document: ReleaseDocument, language: str, figures: Mapping[str, str]) -> Wording:
-        """Put the figures into all sentences of a language, as `figures_of` gives them."""
+        """Return the texts in a language, filled with the values of `figures_of`."""
         card = document.card
         texts = card.texts(language) or CardTexts()
         columns = (column.name for file in document.table_files for column in file.columns)
@@ -96,7 +103,12 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the values shown in the public part, the same in every language; `pairs` are the pairs that the rows carry."""
+    """Return the values in the part for everyone, which are the same in every language.
+
+    Parameters
+    ----------
+    pairs : the pairs of columns whose association the rows preserve.
+    """
     guarantee, band, left_out = document.guarantee, error_band(document), rows_left_out(document)
     return {
         "rows": figure(document.n_rows),
@@ -119,7 +131,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return the values for a person with the largest number of records that a person may have."""
+    """Return the values about a person with the largest allowed number of records."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -131,12 +143,14 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
     }
 
 
-# What the templates of the card may use: release.json, the released counts, words, and how figures are written.
+# The variables of the card's templates: release.json, the released counts, and texts.
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfAllLanguages:
-    """What the card has in every language: pairs that the rows carry, figures, pictures, and the digest of release.json."""
+    """The content of the card that all languages share: preserved associations, figures, pictures, and the digest of
+    release.json.
+    """
 
     carried: Associations | None
     figures: Mapping[str, str]
@@ -145,7 +159,7 @@ class OfAllLanguages:
 
     @classmethod
     def of(cls, document: ReleaseDocument, table: ReleasedTable) -> OfAllLanguages:
-        """Compute the parts that do not depend on the language, once for all pages of a release."""
+        """Compute the content that all languages share, once for all pages of a release."""
         carried = of_document(document)
         return cls(
             carried=carried,
@@ -156,7 +170,7 @@ class OfAllLanguages:
 
 
 def context(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages) -> dict[str, Any]:
-    """Return the variables of a template, which is no module: hence a dict."""
+    """Return the variables of the card's templates in one language."""
     carried, figures = shared.carried, shared.figures
     wording = Wording.of(document, language, figures)
 
@@ -207,14 +221,14 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
 
 
 def listed_bins(counts: np.ndarray) -> list[int]:
-    """Return the bins that the card lists: all of them, or those with the most rows where there are very many (areas)."""
+    """Return the indices of the bins that the card lists: all bins, or those with the most rows if there are very many."""
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAllLanguages | None = None) -> bytes:
-    """Return README.md, in the card's language where a translation exists. It depends on the arguments alone."""
+    """Return README.md in the language of the card. It depends on the arguments alone."""
     variables = context(document, table, document.card.language, shared or OfAllLanguages.of(document, table))
     text = environment().get_template("README.md").render(variables)
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
@@ -224,7 +238,7 @@ _LEAVES = "p|li|h[234]|th|td|caption|dt|dd|figcaption|strong"
 _LEAF = re.compile(
     rf"(<({_LEAVES})(?: [^>]*)?>)((?:(?!<(?:{_LEAVES}|table|dl|ul|ol|div|svg|details|figure)\b).)*?)(</\2>)", re.DOTALL
 )
-"""An element with text, and none of these elements in it."""
+"""Pattern of an HTML element that contains text and none of these elements."""
 _SENTENCE = re.compile(r"(?<=[.:;!?])(?<!&lt;)(?<!&gt;)(?<!&amp;)(\s+)")
 _AROUND = re.compile(r"((?:<(?!code|span)[^>]+>|· )*)(.*?)((?:</(?!code|span)[^>]+>)*)", re.DOTALL)
 _TAG = r"<(?:code|span)\b.*?</(?:code|span)>|<[^>]+>"
@@ -236,18 +250,18 @@ _LABEL = re.compile(r'((?:data|aria)-label=")([^"]*)"')
 
 @lru_cache(maxsize=8)
 def _technical_words(language: str) -> Mapping[str, str]:
-    """Return the sentences of the part for data users in a language, by the English ones; none where nobody translated them."""
+    """Return the translated sentences of the part for data users, by their English originals; empty without a translation."""
     path = Path(__file__).parent / "words" / f"{language}.technical.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
-    """Return the English part of a page in a language, sentence by sentence; a sentence without a translation stays English.
+    """Return the English part of a page in a language, sentence by sentence. A sentence without a translation stays English.
 
     Parameters
     ----------
-    page : the part for data users, with the navigation and the foot.
-    titles : what stands for names of columns and criteria in this language.
+    page : HTML of the part for data users, with the navigation and the footer.
+    titles : the names of columns and criteria in this language, by their English names.
     """
     words_ = _technical_words(language)
     shown = {str(escape(name)): str(escape(title)) for name, title in titles.items()}
@@ -269,13 +283,13 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
         rest = unescape(part.sub("", text))
         if _WORD.search(rest):
             text = f'<span lang="en" dir="ltr">{text}</span>'
-        elif text and not _LETTER.search(rest):  # a bin such as "<18" would be turned round
+        elif text and not _LETTER.search(rest):  # right-to-left text would turn a bin such as "<18" round
             text = f'<bdi dir="ltr">{text}</bdi>'
         return head + text + tail
 
     def leaf(match: re.Match[str]) -> str:
         pieces = _SENTENCE.split(match[3].strip())
-        if any(len(re.findall(r"<\w", piece)) != piece.count("</") for piece in pieces):  # an element goes on in the next one
+        if any(len(re.findall(r"<\w", piece)) != piece.count("</") for piece in pieces):  # an element spans several sentences
             pieces = [match[3].strip()]
         return match[1] + "".join(piece if piece.isspace() else sentence(piece) for piece in pieces) + match[4]
 
@@ -285,7 +299,7 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages | None = None) -> bytes:
-    """Return the whole card in a language. The page needs no other file and no network; it depends on the arguments alone."""
+    """Return the whole card in a language. The page needs no other file and no network, and depends on the arguments alone."""
     shared = shared or OfAllLanguages.of(document, table)
     variables = context(document, table, language, shared)
     text = (

@@ -1,7 +1,7 @@
-"""The part of a verification that stands alone: release.json, the tables and the published specification, and no writer.
+"""Run the part of a verification that stands alone: release.json, the tables and the published specification.
 
-It imports nothing that makes a release or writes a bundle, and no generator. Whoever wants to trust `verify` can read it, with
-all that it imports (docs/architecture.md, what stands alone).
+This module imports nothing that makes a release or writes a bundle, and no generator. So a reader who wants to trust `verify`
+can read it with all its imports (docs/architecture.md, what stands alone).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from synthrelease.spec.columns import ColumnError, build_column
 
 
 def flavour(document: ReleaseDocument) -> Check:
-    """Compare the stated privacy definition with the one that follows from guarantee, domain and the facts about the file."""
+    """Check that the stated privacy definition follows from the guarantee, the domain and the exactly published facts."""
     flavour_part = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
     summary = f"measure of the loss: {flavour_part.standard}; published exactly: {', '.join(flavour_part.scope.places())}"
@@ -62,22 +62,26 @@ def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
 # Which program drew the noise of a bundle, and whether it is known to be biased.
 
 LIBRARY = "opendp"
-"""Drew the noise of vectors of fewer than 200 numbers, as long as release.json names its version. Now no library does."""
+"""The library that drew the noise of vectors of fewer than 200 numbers if release.json states its version. Now no library does.
+"""
 
 BIASED = ((0, 14, 0), (0, 14, 1))
-"""Release numbers of versions whose discrete Laplace noise is biased (opendp issue 2638): neighbouring outcomes lose more
-than stated, 1.5 times at scale 3, 2.7 times at 10, 15 times at 100 (tests/whole/drawn/noise.py)."""
+"""Versions of OpenDP whose discrete Laplace noise is biased (opendp issue 2638).
+
+The loss between neighbouring outcomes is larger than stated: 1.5 times at scale 3, 2.7 times at 10, 15 times at 100
+(tests/whole/drawn/noise.py).
+"""
 
 
 def noise(document: ReleaseDocument) -> Check:
-    """Name a bundle whose stated epsilon is not true, because a biased sampler drew its noise."""
+    """Check that no known biased sampler drew the noise, which would make the stated epsilon untrue."""
     version = document.versions.get(LIBRARY)
     number = None if version is None else release_number(version)
     if number in BIASED:
         problem = (
             f"versions: OpenDP {version} drew the noise of single figures and short tables, and its sampler is biased (opendp "
-            "issue 2638). The release tells more than its stated epsilon: neighbouring outcomes lose 1.5 times the claim at "
-            "scale 3, 2.7 times at 10. Take the epsilon of such figures for unproved, and ask the publisher for a release by a "
+            "issue 2638). The release reveals more than its stated epsilon: neighbouring outcomes lose 1.5 times the claim at "
+            "scale 3, 2.7 times at 10. Treat the epsilon of such figures as unproved, and ask the publisher for a release by a "
             "later version."
         )
         return Check(name="noise", problems=(problem,))
@@ -91,14 +95,14 @@ def noise(document: ReleaseDocument) -> Check:
     return Check(name="noise", found=f"{drew}; no known bias")
 
 
-# From release.json back to columns, bins and rules, by the same grammar that made them.
+# Columns, bins and rules of release.json, read by the grammar that wrote them.
 
 _RELEASED = "released"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """The schema of release.json, read: its bins, and the rules on them for released rows and for private ones."""
+    """The schema in release.json as objects: its bins, and the rules on them for released rows and for private rows."""
 
     transformation: Transformation
     plausibility: Plausibility
@@ -106,20 +110,20 @@ class Rebuilt:
 
 
 class SchemaProblem(ValueError):
-    """A schema or a rule of release.json that cannot be."""
+    """Raised for an impossible schema or rule in release.json."""
 
 
 def rebuild(document: ReleaseDocument) -> Rebuilt:
-    """Return columns with the atomic bins that the rules need, the released bins, and the rules for released rows as masks.
+    """Return the schema of release.json: columns, released bins and rules.
 
     Raises
     ------
-    SchemaProblem : for the first column or rule that cannot be.
+    SchemaProblem : for the first impossible column or rule.
     """
     problems = [problem for column in document.columns for problem in _bin_problems(column)]
     problems += [*_group_problems(document)]
     names = [column.name for column in document.columns]
-    problems += [] if len(set(names)) == len(names) else ["schema: expected different columns, found one twice"]
+    problems += [] if len(set(names)) == len(names) else ["schema: expected different columns, found one of them twice"]
     if problems:
         raise SchemaProblem(problems[0])
     domains = {column.name: _domain(column) for column in document.columns}
@@ -134,7 +138,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
 
 def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
-    """Rules on the released bins."""
+    """Return the rules on the released bins."""
     schema, problem = transformation.schema, ""
     try:
         return Plausibility.from_rules(rules, schema.columns, schema.layout, apart=apart).merge(transformation)
@@ -178,7 +182,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
 
 
 def edge_text(bin_: BinPart, whole: bool) -> str:
-    """Return a bin by its edges, in the grammar of bins."""
+    """Return a bin with edges in the grammar of bins."""
     if bin_.lower is None or bin_.below is None:
         return (
             f">={_decimal(bin_.lower)}" if bin_.lower is not None else "" if bin_.below is None else f"<{_decimal(bin_.below)}"
@@ -194,7 +198,7 @@ def _decimal(value: float) -> str:
 
 
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
-    """Yield the problems of a single bin: its label must agree with its edges and its number."""
+    """Yield the problems of each bin of a column: the label must agree with the edges and the number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
@@ -224,9 +228,7 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Return whether the bin's edges match its label; its number must match the label too, or be a stated number inside the
-    bin.
-    """
+    """Return whether the bin's edges match its label, and its number matches the label or is a number inside the bin."""
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)
@@ -248,18 +250,18 @@ def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
 
 
 COMPLETE = "complete"
-"""The check that no file is missing; a release can be written anew without its documents."""
+"""Name of the check that no file is missing. A release without documents can be completed later."""
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
-"""Checks that are not made after one that they build on has failed."""
+"""Names of the checks that are not run after a check that they build on has failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """The results of this part, for the checks that need more of the program.
+    """The results of this part, for the further checks.
 
     Attributes
     ----------
-    read : release.json, the schema that it means, and the table; None where one of them could not be read.
+    read : release.json, its schema and the table; None if one of them could not be read.
     """
 
     checks: tuple[Check, ...]
@@ -271,7 +273,7 @@ class Alone:
 def verify_alone(
     files: Files, public_key: Path | None = None, commitment: Commitment | None = None, earlier: Sequence[Earlier] = ()
 ) -> Alone:
-    """Check the files of a bundle against each other, as far as that takes no other part of the program.
+    """Check the files of a bundle against each other, with this part of the program alone.
 
     Raises
     ------
@@ -310,7 +312,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks so far when one fails on which the others depend."""
+    """Return the checks so far, after one on which the others depend has failed."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -325,7 +327,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
     except Unexpected as error:
         reads = "" if error.place == "format" else f" (this program reads format {FORMAT})"
         return Check(name=name, problems=(f"{name}: {error}{reads}",))
-    if (document.format == BEFORE) != document.written_by.startswith("0."):  # it has no sheet that could be compared
+    if (document.format == BEFORE) != document.written_by.startswith("0."):  # it has no SIGN.md that could be compared
         writer = "no published version writes" if document.format == BEFORE else "no version before 1.0.0 writes"
         expected_format = FORMAT if document.format == BEFORE else BEFORE
         return Check(
@@ -346,9 +348,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
-    """Check that every listed file exists and that there is no other, which a reader could take for a part of what
-    was checked.
-    """
+    """Check that every listed file exists, and that there are no other files, which a reader could mistake for checked ones."""
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
     yield Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
@@ -359,7 +359,7 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value, names of settings included."""
+    """Yield every text in a value, including the names of settings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -421,7 +421,7 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """Return the problems in the order of the parts of a Parquet file whose rows were read."""
+    """Return problems with the order of the parts of a Parquet file whose rows were read."""
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

@@ -1,4 +1,4 @@
-"""The privacy charges add up, in exact fractions, by the rules that the tree names."""
+"""Check that the privacy charges add up, in exact fractions, by the rules that the charge tree names."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ from synthrelease.published.charges import ChargePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.checks import Check
 
-# Random pieces of the rows: each charge is in the part of the piece that it reads.
+# Random pieces of the rows: each charge must be in the part of the piece that it reads.
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
-    """Check that the charge tree has a maximum over pieces just where rows were divided: once, at the root, with a part for
-    each piece.
+    """Yield problems of the charge tree with random pieces of the rows.
+
+    If rows were divided, the tree must have one node below its root that takes the larger loss of the two pieces, with a part
+    for each piece. Otherwise it must have no such node.
     """
     root = document.charges
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
@@ -69,8 +71,8 @@ def _where(piece: str | None) -> str:
 
 
 def charges(document: ReleaseDocument) -> Check:
-    """Check that every node follows from its parts, that the root is the guarantee, and that each criterion is charged as it
-    states.
+    """Check that every node follows from its parts, that the root equals the guarantee, and that each criterion has its stated
+    charge.
     """
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
@@ -86,7 +88,7 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Compare a node with the composition of its parts as stated; repeat this for the parts."""
+    """Yield the nodes at and below this node whose charge differs from the composition of their parts."""
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
         yield from _node_problems(part, selection)
@@ -110,8 +112,11 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
-    """Return the composition of a node's parts by its rule. Raises BudgetError or ValueError where the rule gives no
-    guarantee.
+    """Return the composition of a node's parts by its rule.
+
+    Raises
+    ------
+    BudgetError, ValueError : when the rule gives no guarantee.
     """
     parts = [part.charge() for part in node.parts]
     if node.rule == SUM:
@@ -167,7 +172,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the contradictions between the number of rows, its cost and the statements about it."""
+    """Yield contradictions between the number of rows, its cost and the statements about it."""
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":
@@ -197,7 +202,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     several = domain.persons is not None and records > 1
     of_file = [
         column for column in document.columns if column.source
-    ]  # others follow from these in the same row, and leave none out
+    ]  # the other columns follow from these columns and exclude no row
     dropped = (
         secret or several or bool(document.raw_rules) or any("drop" in (column.missing, column.outside) for column in of_file)
     )

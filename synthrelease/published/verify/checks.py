@@ -1,4 +1,4 @@
-"""The results of a verification."""
+"""Define the results of a verification, and check the checksums and the signature of a folder."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing that was checked.
+    """The result of one check.
 
     Attributes
     ----------
-    name : what was checked.
-    found : what was found when all is well, in a line.
-    problems : what is wrong, one sentence each; empty when all is well.
-    made : False when it could not be made, because something before it failed.
-    limits : what of it could not be checked in this bundle, a sentence each: the verification ends with them.
-    absent : whether there is nothing that could be checked, such as a signature; this is no problem, and vouches for nothing.
-    unknown : whether it takes a package that is not known here: nothing is wrong, and nothing is shown.
+    name : name of the check.
+    found : the result of a check without problems, in a line.
+    problems : the problems, one sentence each; empty if the check passed.
+    made : False if the check was not run, because an earlier check failed.
+    limits : sentences on what could not be checked in this bundle, with which the verification ends.
+    absent : whether there is nothing to check, such as no signature. This is no problem, but shows nothing.
+    unknown : whether the check needs a package that is not installed or trusted here, so that it shows nothing.
     """
 
     name: str
@@ -64,7 +64,9 @@ class Check:
 
 
 def made(name: str, check: Callable[[], Check]) -> Check:
-    """Return a check, or the problem that it cannot be made: anybody may have written release.json."""
+    """Run a check and return its result. If it fails with an error, the result is a problem, because anybody may have written
+    release.json.
+    """
     try:
         return check()
     except Exception as error:
@@ -73,16 +75,16 @@ def made(name: str, check: Callable[[], Check]) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All checks of a bundle, and the facts that no check can establish.
+    """All checks of a bundle, and the statements that no check can confirm.
 
     Attributes
     ----------
-    signed_by : the fingerprint of the key that signed it, None when nobody did.
-    key_given : whether that key came from elsewhere than the bundle.
-    commitment : what it was compared with from before the run, a sentence or two; empty where no commitment was given.
-    committed : whether the specification was among that.
-    beyond : what nobody can check without the private file.
-    left_out : parts of the verification that were not asked for.
+    signed_by : fingerprint of the key that signed the bundle; None without a signature.
+    key_given : whether that key came from a source other than the bundle.
+    commitment : one or two sentences on the comparison with a commitment; empty if none was given.
+    committed : whether the commitment covers the specification.
+    beyond : statements that nobody can check without the private file.
+    left_out : parts of the verification that the caller left out.
     """
 
     checks: tuple[Check, ...]
@@ -99,17 +101,17 @@ class Report:
 
     @property
     def unknown(self) -> bool:
-        """Return whether nothing is wrong, and some checks need a package that is not known here."""
+        """Return whether nothing is wrong, but some checks need a package that is not installed or trusted here."""
         return not self.passed and all(check.passed or check.unknown for check in self.checks)
 
     @property
     def vouched_for(self) -> bool:
-        """Return whether something from outside the bundle shows who made it, or what was fixed before."""
+        """Return whether a key or commitment from outside the bundle shows who made it, or what was fixed before the run."""
         return self.committed or (self.signed_by is not None and self.key_given)
 
     @property
     def closing(self) -> str:
-        """Return what a verification without problems shows, and what it does not."""
+        """Return the closing sentences of a verification without problems: what it shows, and what it does not show."""
         how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
         sentences = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
@@ -118,31 +120,33 @@ class Report:
     @property
     def _signature(self) -> str:
         if self.signed_by is None:
-            return "Nobody signed them."
+            return "Nobody signed the files."
         if self.key_given:
-            return f"The key that you gave signed these files: its owner stands for them. Its fingerprint: {self.signed_by}."
+            return (
+                f"The key that you gave signed these files, so its owner vouches for them. Its fingerprint: {self.signed_by}."
+            )
         return (
-            "They were signed by the key in the folder. It shows who made them only if its fingerprint is the one that the "
-            f"publisher made known: {self.signed_by}."
+            "The key in the folder signed the files. This shows who made them only if the publisher has made known its "
+            f"fingerprint: {self.signed_by}."
         )
 
     @property
     def _unknown(self) -> str:
-        """Return what follows where nobody outside the bundle confirms its files."""
+        """Return a sentence on what the checks do not show if nobody outside the bundle confirms its files."""
         if self.signed_by is not None:
             return ""
         if self.commitment:
             return (
-                "Rows and figures are not covered by a commitment: anybody who has the specification could have written these "
+                "A commitment does not cover rows and figures: anybody who has the specification could have written these "
                 "files."
             )
         return (
-            "No commitment was given: anybody who has this program could have written the whole of them anew, consistent as "
-            "they are. So this does not show who made them, nor that there was a private file."
+            "No commitment was given: anybody with this program could have written consistent files like these, so the "
+            "checks show neither who made the files nor that there was a private file."
         )
 
 
-# The files of a bundle as they are on the disk: checksums and signature.
+# The files of a bundle on the disk: checksums and signature.
 
 MAX_BYTES = 4_000_000_000
 Earlier = tuple[Path, Files]
@@ -150,11 +154,11 @@ Earlier = tuple[Path, Files]
 
 
 def read_files(folder: Path) -> Files:
-    """Return every file: a small one as its content, a large one read once for its checksum.
+    """Return all files of a folder: small files with their content, large files with their checksum.
 
     Raises
     ------
-    InputError : when this is no folder, holds anything but plain files, or cannot be read.
+    InputError : when this is no folder, contains anything but plain files, or cannot be read.
     """
     problem, contents = "", {}
     if not folder.is_dir():
@@ -179,7 +183,12 @@ def read_files(folder: Path) -> Files:
 
 
 def check_unchanged(folder: Path, files: Files) -> None:
-    """Raise InputError when somebody changed a file that was read more than once."""
+    """Check that no file was changed while the verification read it.
+
+    Raises
+    ------
+    InputError : when a file was changed.
+    """
     for name in files.changed():
         raise InputError(f"{folder}: expected files that do not change during the check, found that {name} was changed.")
 
@@ -203,9 +212,9 @@ def checksums(files: Files) -> Check:
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
-    """Raise InputError for a key or commitment in a folder that it should confirm: whoever made the folder chose it.
+    """Refuse a key or commitment that lies in a folder which it should confirm, because whoever made the folder put it there.
 
-    A link into the folder is refused, too; a copy cannot be told from the publisher's own.
+    A link into the folder is refused, too. A copy of such a file cannot be recognised.
     """
     for folder in folders:
         if path.exists() and any(path.samefile(file) for file in folder.iterdir() if file.exists()):
@@ -217,14 +226,14 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """The check of the signature, and whose key it was."""
+    """The check of the signature, and the key that made it."""
 
     check: Check
     signed_by: str | None
 
 
 def signature(files: Files, public_key: Path | None) -> Signature:
-    """Check that SHA256SUMS was signed with the given key; without a key, with the one in the bundle.
+    """Check that SHA256SUMS was signed with the given key or, without a key, with the key in the bundle.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Named models: their charges, and their answers computed once more from the published sums with arithmetic of its own."""
+"""Check the questions measured on purpose: their charges, and their answers, recomputed from the published sums by separate
+code.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,18 @@ from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart
 from synthrelease.published.verify.checks import Check
 
 _SHARES = 2**30
-"""What each row of a group is shared out in, among its three shares."""
+"""Number of parts that each row of a group divides among its three sums."""
 _NEAR = 0.25
-"""Of the width of its interval: a coefficient is so near to the plain solution of the normal equations, of which the estimate
-leaves out the mean of the noise of products."""
+"""Tolerance, as a part of the interval's width, between a coefficient and the plain solution of the normal equations. The
+estimate also corrects for the mean of the noise of products.
+"""
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 Key = tuple[tuple[str, ...], str, tuple[str, ...]]
 
 
 def models(document: ReleaseDocument, part: ModelsPart) -> Check:
-    """Check the charges, the noise and the estimates of all named models."""
+    """Check the charges, the noise and the estimates of all questions that were measured on purpose."""
     problems = [*_charges(document, part), *_noises(part)]
     if not problems:
         for model, answer in zip(part.models, part.answers, strict=False):
@@ -65,13 +68,13 @@ def _noises(part: ModelsPart) -> Iterator[str]:
 
 
 def _limits(text: str) -> tuple[float, float] | None:
-    """Return the limits of an own value; None for a condition."""
+    """Return the limits of the own values in a factor; None for a condition."""
     match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
     return None if match is None else (float(match[1]), float(match[2]))
 
 
 def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answer: ModelAnswerPart) -> Iterator[str]:
-    """Compare the stated estimates with those that follow from the sums."""
+    """Yield the estimates of an answer that do not follow from the sums."""
     expected = _of_groups(model) if model.groups else _of_sums(document, part, model)
     for term in answer.terms:
         if term.estimate is None or term.low is None or term.high is None:
@@ -90,7 +93,9 @@ def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool
 
 
 def _of_groups(model: ModelPart) -> dict[str, float]:
-    """Return the mean of each group: half of the second share and the third one, over all three; and a difference of two."""
+    """Return the mean of each group: half of its second sum plus its third sum, divided by the total of the three; and a
+    difference.
+    """
     column = split_question(model.question).head
     low, high = (float(limit) for limit in model.limits[column])
     means = {}
@@ -105,7 +110,7 @@ def _of_groups(model: ModelPart) -> dict[str, float]:
 
 
 def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> dict[str, float]:
-    """Return the mean, the ratio or the coefficients by the normal equations."""
+    """Return the mean, the ratio, or the coefficients that solve the normal equations."""
     words = split_question(model.question)
     named = [name.strip() for name in (*_COMMA.split(words.on), words.head, words.to) if name]
     texts = [_text(model, name) for name in named]
@@ -140,7 +145,7 @@ def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> d
 
 
 def _text(model: ModelPart, name: str) -> str:
-    """Return a factor as it is written in the sums."""
+    """Return a factor as the sums write it."""
     if name not in model.limits:
         return name
     low, high = (float(limit) for limit in model.limits[name])

@@ -1,4 +1,6 @@
-"""The options of a release, each checked from the folder alone: what it says must follow from its table and its other parts."""
+"""Check each option of a release from the folder alone: its statements must follow from the table and other parts of
+release.json.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,13 @@ from synthrelease.spec.canonical import BY_DIGEST, PRIOR, read_tables
 
 @dataclass(frozen=True, kw_only=True)
 class KnownFiles:
-    """The files and tables with which an option is checked.
+    """The files and tables that the checks of options use.
 
     Attributes
     ----------
-    files : of the bundle, by name.
-    rules : for released rows, on the released bins.
-    earlier : other releases of the same register that were given.
+    files : the files of the bundle, by name.
+    rules : the rules for released rows, on the released bins.
+    earlier : the given other releases of the same register.
     """
 
     files: Files
@@ -65,7 +67,7 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Check every option of the release, and whether it names the other releases that were given."""
+    """Yield a check for every option of the release, and a problem if other releases were given that it does not name."""
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
         "split": of_split,
@@ -89,7 +91,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
     """Yield the differences between release.json and the plan over years that the published specification fixes.
 
-    Version 1.0.0 published no such table, so that a release which it made may have what its specification does not.
+    Version 1.0.0 did not publish this table, so the specification of its releases may lack it.
     """
     table, part = release.series, document.series
     in_specification, in_release = table is not None and bool(table.fixed), "series" in document.fixed_parts
@@ -104,9 +106,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
-    """Name the facts that were fixed before the run but are missing from specification.json of version 1.0.0, one sentence
-    each.
-    """
+    """Yield sentences on facts that were fixed before the run but are missing in specification.json of version 1.0.0."""
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
             f"What release.json says in {name!r} is no part of the specification: releases of version 1.0.0 did not publish it "
@@ -114,11 +114,11 @@ def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[
         )
 
 
-# The sizes of random pieces follow from the rule and the number of rows; the piece of a register is only stated.
+# The sizes of random pieces follow from the rule and the number of rows. The piece of a register is only stated.
 
 
 def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
-    """Compute the sizes once more; the table is as large as the second piece."""
+    """Check the sizes of the pieces. The table must be as large as the second piece."""
     try:
         sizes = part.rule.sizes(part.rows) if 0 < part.rule.fit < 1 else None
     except SynthreleaseError:
@@ -133,26 +133,26 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
 
 
 def of_split(part: SplitPart) -> Check:
-    """Say which piece was read."""
+    """Return a check that only states which piece was read."""
     return Check(name="split", found=f"piece {part.piece} of {part.of}, by the record number {part.by}")
 
 
 def of_members(part: MembersPart, bundle: KnownFiles) -> Check:
-    """Count the members: their rows are checked with those of the roots."""
+    """Return a check that states the number of members. Their rows are checked together with the rows of the roots."""
     counts = bundle.table.counts
     numbers = part.linked.numbers(counts.bins[counts.layout.columns.index(part.size)])
     members = int((numbers * counts.counts).sum())
     return Check(name="members", found=f"{members} members of {counts.total} roots, each with the key of its root")
 
 
-# The weights of a released table, raked anew from the table and the published totals.
+# The weights of a released table, raked again from the table and the published totals.
 
 _RELATIVE = 1e-6
-"""Weights that are computed again may differ by so much, from one machine to another."""
+"""Relative tolerance for recomputed weights: machines differ in the last digits."""
 
 
 def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Rake once more: the weights, or the reason why there are none, follow from the rows and the published totals."""
+    """Check the weights by raking again: the rows and the published totals determine them, or the reason for their absence."""
     summary = "none: the table cannot have the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
@@ -176,11 +176,11 @@ def _weight_problems(document: ReleaseDocument, part_stated: CalibrationPart, ta
     weights = None if isinstance(outcome, str) else outcome.of_cells
     part = CalibrationPart.of(calibration, document.columns, outcome)
     if (part.weights is None) != (part_stated.weights is None) or part.failed != part_stated.failed:
-        yield "from the table and the totals follows something else than release.json says"
+        yield "the table and the totals give another result than release.json states"
     elif table.weights is not None and weights is not None and not _near(table.weights, weights):
-        yield "those in the table do not follow from its rows and the totals"
+        yield "the weights in the table do not follow from its rows and the totals"
     elif not _same_weights(part, part_stated):
-        yield "what release.json says about them does not follow from the table and the totals"
+        yield "the statements of release.json about the weights do not follow from the table and the totals"
 
 
 def _near(left: np.ndarray, right: np.ndarray) -> bool:
@@ -188,7 +188,7 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
-    """Return whether two parts that state the same margins say the same about the weights."""
+    """Return whether two parts with the same margins state the same about the weights."""
     left_weights, right_weights = left.weights, right.weights
     if left_weights is None or right_weights is None:
         return left_weights is right_weights
@@ -201,11 +201,11 @@ def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
     )
 
 
-# Earlier releases of the same register: the sum that is stated, and what is said of each, against the releases themselves.
+# Earlier releases of the same register: the stated sum, and the statements about each release.
 
 
 def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Add up the listed costs for a person, and compare the list with the releases that were given."""
+    """Check the sum of the listed costs for a person, and compare the list with the given releases."""
     looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
     total_epsilon = part.total_epsilon_exact
     of_all = "nothing is promised to a person" if total_epsilon is None else f"epsilon {total_epsilon}"
@@ -218,7 +218,7 @@ def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -
 def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownFiles) -> Iterator[str]:
     sums = total(part.earlier, part.corrects, document.guarantee.person)
     if sums != (part.total_epsilon_exact, part.total_delta_exact):
-        yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found others"
+        yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found another sum"
     if part.years is None and any(release.year is not None for release in part.earlier):
         yield "release.json: series: expected the plan over years that an earlier release has, found none"
     if part.years is not None:
@@ -242,7 +242,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
         elif listed[digest] != expected:
             part_of_release = listed[digest]
             wrong = [name for name in type(expected).model_fields if getattr(part_of_release, name) != getattr(expected, name)]
-            difference = f"{', '.join(wrong)} of {folder}: expected what follows from it, found something else"
+            difference = f"{', '.join(wrong)} of {folder}: expected the values that follow from this release, found others"
             yield f"release.json: series: {difference}"
 
 
@@ -268,14 +268,14 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the digests of the earlier releases that the generator started from."""
+    """Yield the digests of the earlier releases that the generator used as a prior."""
     prior = document.configuration.get("generator", {}).get(PRIOR)
     if isinstance(prior, dict) and isinstance(prior.get("release"), str):
         yield prior["release"].removeprefix(BY_DIGEST)
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield evidence that this is not an erratum of a release but another release, which would have spent."""
+    """Yield evidence that this is no erratum but another release, which would have spent budget."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
             yield f"expected the same {name} in an erratum, found another"
@@ -293,7 +293,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
 
 
 def of_scout(part: ScoutPart, document: ReleaseDocument) -> Check:
-    """Compose the cap of a scout and its release once more."""
+    """Check the cap of a scout and its release by composing their charges again."""
     summary = f"epsilon = {decimal_text(Fraction(part.alone_exact))} by itself, with the release {document.guarantee.epsilon}"
     return Check(name="scout", found=summary, problems=tuple(_scout_problems(part, document)))
 
@@ -313,11 +313,11 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
         yield "scout: expected the charges of the scout and its cap at the root of the charges, found others"
 
 
-# The sentence for a member of the population follows from the guarantee and from both numbers of records.
+# The guarantee for a member of the population follows from the main guarantee and the two numbers of records.
 
 
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
-    """Compute the sentence once more; nothing may say that the file is another sample, or that there are other releases."""
+    """Check the guarantee for a member of the population, and that no other part says that the file is another sample."""
     epsilon = decimal_text(part.loss().epsilon)
     summary = f"a sample of {part.sampled} of {part.size}: epsilon {epsilon} beside the guarantee"
     return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
@@ -339,11 +339,11 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
         yield "population: expected none where there are other releases of the same records, found one"
 
 
-# The complete copies: observed values stayed, and what was filled in has a donor among the released rows.
+# The complete copies: observed values are unchanged, and filled values have a donor among the released rows.
 
 
 def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Look at each row of each copy. Which donor was drawn is random; only that there is one can be checked."""
+    """Check each row of each copy. The drawn donor is random, so the check is only that a possible donor exists."""
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
     summary = f"{0 if part.failed else part.copies} copies, observed values as in data.csv, others with donors"
@@ -387,7 +387,12 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
 def _copy_problems(
     bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, rules: Plausibility, open_: np.ndarray
 ) -> Iterator[str]:
-    """Yield the problems of the values filled into one copy, whose rows have these bins."""
+    """Yield problems with the values filled into one copy.
+
+    Parameters
+    ----------
+    bins : the bins of the rows of the copy.
+    """
     lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
         if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():
@@ -402,7 +407,7 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Yield values filled in together that no released row has together."""
+    """Yield values that were filled in together although no released row has them together."""
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
         for pattern in patterns(table.counts, gaps.missing, open_):
@@ -415,11 +420,11 @@ def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, op
         yield str(error)
 
 
-# Rows of every area are those of the areas in it, level by level, as the rules say which lies in which.
+# The rows of an area are the rows of the areas in it, level by level, as the rules say.
 
 
 def of_geography(part: GeographyPart, bundle: KnownFiles) -> Check:
-    """Add up the areas of each level, and compare with the level above."""
+    """Check that the rows of each area add up to the rows of the area above it, level by level."""
     problems = tuple(_geography_problems(part, bundle))
     if problems:
         return Check(name="geography", problems=problems)
@@ -459,11 +464,11 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
             yield "geography: expected levels that lie within one another, found an area in two of the level above"
 
 
-# Every row has as many marks as its column says, or just those.
+# Every row has the number of indicators, or exactly the indicators, that its column states.
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each column of a group agrees with the number of indicators in its row."""
+    """Check that each column of a group equals the number of indicators in its row."""
     problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)

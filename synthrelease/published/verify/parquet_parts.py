@@ -1,7 +1,7 @@
-"""Check that the parts of a Parquet file leave no gap between them in which bytes could be hidden.
+"""Check that the parts of a Parquet file leave no gaps in which bytes could be hidden.
 
-Readers go where the footer sends them. What lies elsewhere, nobody sees: before the footer, between two columns, behind the
-last page of one. The layout is that of https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the
+Readers follow the offsets in the footer, so nobody sees bytes elsewhere: before the footer, between two columns, or behind the
+last page of a column. The layout is that of https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the
 footer, its length, "PAR1".
 """
 
@@ -15,21 +15,21 @@ from synthrelease.published.base import Content, opened
 
 MAGIC = b"PAR1"
 _HEADER = 2**16
-"""Bytes of a page's header, at most: it may hold the least and the largest label."""
+"""Largest number of bytes of a page's header, which may contain the smallest and the largest label."""
 _DICTIONARY, _DATA, _DATA_2 = 2, 0, 3
-"""Types of pages."""
+"""Numbers of the page types."""
 _VARINT = 10
-"""Bytes of a number, at most."""
+"""Largest number of bytes of a number."""
 
 
 class OtherBytes(Exception):
-    """Bytes where a page should begin are none."""
+    """Raised if the bytes at the place of a page are no page."""
 
 
 def room_problems(content: Content) -> Iterator[str]:
-    """Yield the problems in the order of a Parquet file's parts, for a file whose rows could be read.
+    """Yield problems with the order of the parts of a Parquet file whose rows could be read.
 
-    What stays possible: other values in statistics, and bytes behind the values inside a page or between fields of the footer.
+    Some bytes stay unchecked: values in statistics, and bytes behind the values of a page or between fields of the footer.
     """
     import pyarrow.parquet as pq
 
@@ -62,7 +62,12 @@ def room_problems(content: Content) -> Iterator[str]:
 
 
 def _pages(file: BinaryIO, position: int, end: int) -> tuple[int, int]:
-    """Return how many values the pages of a column hold, and where they end. Raises OtherBytes."""
+    """Return the number of values in the pages of a column, and the position of their end.
+
+    Raises
+    ------
+    OtherBytes : when the bytes are no pages.
+    """
     values, first = 0, True
     while position < end:
         file.seek(position)
@@ -85,7 +90,7 @@ def read_struct(content: bytes) -> tuple[dict[int, Any], int]:
 
     Raises
     ------
-    OtherBytes : where there is none. Lists, sets and maps do not occur in the header of a page.
+    OtherBytes : when the bytes are no such structure. Lists, sets and maps are not supported, because page headers have none.
     """
     try:
         return _struct(content, 0)

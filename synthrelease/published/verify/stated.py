@@ -1,7 +1,7 @@
-"""Compare release.json with the published specification, in a few lines that share nothing with what plans a release.
+"""Compare release.json with the published specification, in code that shares nothing with the code that plans a release.
 
-The two files are read by the models of their tables alone: no class of a criterion or a generator is asked. That the whole plan
-follows from the specification, with everything that such a class says, is a check of its own (`bundle.verify_plan`).
+The two files are read by the models of their tables alone, without any class of a criterion or a generator. Another check shows
+that the whole plan follows from the specification, including these classes (`bundle.verify_plan`).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.spec.canonical import NAME, read_tables
 from synthrelease.spec.columns import build_column, group_binning
 
-# Whether a release is the one that was committed to before it was run.
+# Comparison of a release with a commitment from before the run.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Commitment:
-    """A given commitment: the name of its file, its content, and its digest in groups of digits."""
+    """A commitment given to `verify`: the name of its file, its content, and its digest in groups of digits."""
 
     name: str
     part: CommitmentPart
@@ -57,14 +57,17 @@ class Commitment:
 
     @classmethod
     def read(cls, path: Path) -> Commitment:
-        """Raise InputError when the file is no commitment."""
+        """Read a commitment.
+
+        Raises
+        ------
+        InputError : when the file is no commitment.
+        """
         part, digest = read_commitment(path)
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Return whether the commitment is about this very run, not about another year of the plan or another release of the
-        year.
-        """
+        """Return whether the commitment covers this run, and not another year of the plan or another release of the year."""
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
             return True
@@ -72,10 +75,10 @@ class Commitment:
 
 
 def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
-    """Check that specification, program, charges, selection and criteria equal those of the commitment; for another year of its
-    plan, check the plan over years and the names, kinds and thresholds of the criteria.
+    """Check that specification, program, charges, selection and criteria equal those of the commitment. For another year of its
+    plan, check only the plan over years and the names, kinds and thresholds of the criteria.
 
-    The head of the ledger does not stand in a release; the steward's logbook shows it.
+    The head of the ledger is not part of a release. The steward's logbook shows it.
     """
     whole = commitment.covers(document)
     problems = _of_the_run(document, commitment.part) if whole else _of_the_plan(document, commitment.part)
@@ -87,7 +90,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return what a matching commitment shows, and whether it shows the specification."""
+    """Return sentences on what a matching commitment shows, and whether it covers the specification."""
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
     if planned is None or years is None or commitment.covers(document):
@@ -110,7 +113,9 @@ def _years(document: ReleaseDocument) -> Any:
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the facts fixed for every year. A second release of the committed year has its own commitment."""
+    """Yield the facts that are fixed for every year and differ. A second release of the committed year needs its own
+    commitment.
+    """
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
     if planned is not None and planned.again is not None and planned.year == years.year:
@@ -124,7 +129,7 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the facts fixed for this run."""
+    """Yield the facts that are fixed for this run and differ."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: expected {part.specification[:16]}..., that"
@@ -157,8 +162,9 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that the specification is there and is the one that release.json names, and that columns, rules, criteria and
-    charges are those of it."""
+    """Check that the bundle has the specification that release.json names, and that columns, rules, criteria and charges agree
+    with it.
+    """
     content = files.get(NAME)
     if content is None:
         return Check(name="specification", problems=(f"{NAME}: expected in the bundle, not there",))
@@ -201,7 +207,7 @@ def _problems(
 
 
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Yield the differences between the published columns and the columns built again from their tables."""
+    """Yield differences between the published columns and the columns of the specification."""
     if [part.name for part in document.columns] != list(release.columns):
         yield "schema: expected the columns of the specification, in their order, found others"
         return
@@ -212,7 +218,7 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     for part in document.columns:
         listed = groups.get(part.name)
         bins = None if isinstance(listed, str) else listed
-        has_grid = part.step is not None  # whether a criterion needs one, its class knows: `bundle.verify_plan`
+        has_grid = part.step is not None  # `bundle.verify_plan` checks this, because only the class of a criterion knows
         column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
         binning = column.alternatives.get(part.binning)
         if binning is None or ColumnPart.of(column, binning) != part:
@@ -230,7 +236,7 @@ def _groups(column: Column, listed: Any) -> list[BinPart]:
 
 
 def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the differences between published and specified criteria, compared in order."""
+    """Yield differences between published and specified criteria, compared in order."""
     names = [str(table.get("name")) for table in tables]
     if [part.name for part in parts] != names:
         yield f"criteria: expected {', '.join(names)}, as the specification has them; found others"
@@ -248,7 +254,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
-    """Return the tables one by one: `age:(sex + region)` means `age:sex` and `age:region`."""
+    """Return the tables one by one; `age:(sex + region)` becomes `age:sex` and `age:region`."""
     single = []
     for text in tables:
         folded = re.fullmatch(r"\s*(.*?)\s*:\s*\((.*)\)\s*", text) if isinstance(text, str) else None
@@ -257,7 +263,7 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Compare one of the tables, which may list several values for a setting."""
+    """Yield a problem unless a published part of the configuration is one that the specification lists."""
     configuration = document.configuration.get(name, {})
 
     def fits(table: Mapping[str, Any]) -> bool:
@@ -271,9 +277,7 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
-    """Check how rounds are repeated, what decides one, and the number of configurations: every combination of the listed
-    values.
-    """
+    """Yield differences in the selection: number of rounds, test of a round, and number of configurations."""
     settings, selection = release.selection, document.selection
     rounds = None if settings.rounds is None else {number: str(share) for number, share in settings.rounds.items()}
     stop = None if settings.rounds is not None else str(settings.stop_probability)
@@ -305,8 +309,9 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Check that each budget of the specification is charged once, and nothing else; what a round spends belongs below the
-    selection.
+    """Yield a problem unless each budget of the specification is charged exactly once, and nothing else is.
+
+    The charges of a round must be below the selection.
     """
     costs = {leaf.name: leaf for leaf in document.charges.planned()}
     shared, joint = release.selection.measurements == "shared", release.selection.test_epsilon
@@ -343,7 +348,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:
-    """Yield the nodes below which the charges of a round stand."""
+    """Yield the nodes below which the charges of a round are."""
     if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED) or node.name == ONE_ROUND:
         yield node
         return
@@ -352,23 +357,23 @@ def _rounds(node: ChargePart) -> Iterator[ChargePart]:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """Return the words before the names of charges: "criterion" for "criterion: NAME"."""
+    """Return the first words of the names of charges, such as "criterion" for "criterion: NAME"."""
     return {name.partition(": ")[0] for name in names if ": " in name}
 
 
 def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
-    """Return what the settings of a criterion pay for."""
+    """Return the budgets in the settings of a criterion."""
     budgets = [Fraction(str(value)) for name, value in criterion.items() if name == "epsilon" or name.endswith("_epsilon")]
     return [budget for budget in budgets if budget > 0]
 
 
 def _cost(leaf: ChargePart) -> Fraction:
-    """Return epsilon, or rho where the charge is a curve."""
+    """Return the epsilon of a charge, or its rho if the charge is a curve."""
     return Fraction(leaf.epsilon_exact) if leaf.renyi is None else Fraction(leaf.renyi.rho)
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Return whether two values of a setting are equal: numbers by value, however written."""
+    """Return whether two values of a setting are equal. Numbers are compared by value, in any notation."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, list) and isinstance(right, list):

@@ -152,7 +152,7 @@ def test_a_commitment_that_lies_in_the_folder_vouches_for_nothing(tmp_path: Path
 
 def test_the_closing_sentence_of_an_unsigned_folder_names_no_key() -> None:
     report: Any = verify_files(rich_bundle(), plan=False, documents=False)
-    assert "Nobody signed them. No commitment was given" in report.closing
+    assert "Nobody signed the files. No commitment was given" in report.closing
     assert not report.vouched_for
 
 
@@ -191,9 +191,9 @@ def test_bytes_of_another_version_or_processor_are_not_compared_and_that_is_said
         assert problems(report) == []
         whole = verify_files(resealed({**files, "release.json": ReleaseDocument.model_validate(tables, strict=False).dumped()}))
         found = next(one.found for one in whole.checks if one.name == "documents")
-        said = f"bytes of data.parquet not compared, rows and the order of its parts alone ({name} 9 wrote it"
+        said = f"bytes of data.parquet not compared, only its rows and the order of its parts ({name} 9 wrote it"
         assert said in found
-        assert f"Not all was compared: {said}" in whole.closing
+        assert f"Some files were not compared: {said}" in whole.closing
 
 
 def test_bytes_of_a_release_of_another_version_of_the_program_are_not_compared() -> None:

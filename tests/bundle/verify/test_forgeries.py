@@ -209,7 +209,7 @@ def of_another_specification() -> dict[str, bytes]:
 def test_a_whole_bundle_that_was_written_anew_is_found_by_a_commitment_and_by_nothing_else(tmp_path: Path) -> None:
     report = verify_files(of_another_specification())
     assert problems(report) == []
-    assert "anybody who has this program could have written the whole of them anew" in report.closing
+    assert "anybody with this program could have written consistent files like these" in report.closing
     (tmp_path / "commitment.json").write_bytes(commitment(rich_release().spec).dumped())
     found = verify_files(of_another_specification(), commitment=tmp_path / "commitment.json")
     assert "specification: expected" in "\n".join(problems(found))
