@@ -32,7 +32,7 @@ from synthrelease.published.base import Number, six_digits
 from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
 
-MEASURED = "The values of the rows count, not those of bins. Values are clipped: {limits}."
+MEASURED = "The own values of rows count, not those of bins. Values are clipped: {limits}."
 GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval allows for that."
 SPREAD = (
     "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table, or "
