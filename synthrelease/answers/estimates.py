@@ -306,7 +306,7 @@ def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str
 # six digits are used. An end that was cut off at the possible range is taken to be as far from the estimate as the other end.
 
 _COVERED = ("share ", "mean ")
-"""Kinds of questions whose intervals follow from theory 13.8, measured ratios. The ends of a median's interval are those of bins."""
+"""Kinds of questions with intervals by theory 13.8, measured ratios. The ends of a median's interval are those of bins."""
 
 
 @dataclass(frozen=True, kw_only=True)
