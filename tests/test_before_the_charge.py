@@ -68,7 +68,7 @@ def database(folder: Path, header: str = "face,year") -> Path:
     ("data", "hidden", "library"),
     [
         ("postgresql://server/registry", "sqlalchemy", "the library sqlalchemy for this database"),
-        ("nobodys://server/registry", "", "the libraries of SQLAlchemy for 'nobodys'"),
+        ("nobodys://server/registry", "", "SQLAlchemy's libraries for 'nobodys'"),
         ("coins.sav", "pyreadstat", "the library pyreadstat for files of SPSS"),
         ("coins.duckdb", "duckdb", "the library duckdb for DuckDB files"),
     ],
@@ -383,7 +383,7 @@ def test_every_file_of_a_folder_is_looked_at(tmp_path: Path, ledger: Path) -> No
     (there / "1.csv").write_text(f"face,month\n{ROWS}")
     said = refused(tmp_path, there)
     assert "found no 'year' in the header" in said
-    assert "This was found in file 2 of 2" in said
+    assert "The problem is in file 2 of 2" in said
 
 
 IMPOSSIBLE = {

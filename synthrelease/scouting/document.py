@@ -51,7 +51,7 @@ class ScoutedPart(Part):
 
     @cached_property
     def column(self) -> ScoutedColumn:
-        """The description of the column by which the scout counted it."""
+        """The column as the scout counted it, without its noisy counts."""
         return self.value_of(ScoutedColumn)
 
     @property
@@ -152,7 +152,7 @@ class ScoutDocument(Part):
     def quantile(self) -> float:
         """The 95% quantile of the absolute noise of a sum of counts, in standard deviations of the sum.
 
-        For Laplace noise it is the quantile of one count, which is larger than the quantile of any sum.
+        For Laplace noise, the quantile of one count is returned, because the quantile of a sum is smaller.
         """
         return -math.log(1 - LEVEL) / math.sqrt(2) if self.cap.pure else NormalDist().inv_cdf((1 + LEVEL) / 2)
 

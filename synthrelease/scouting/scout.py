@@ -99,9 +99,9 @@ class Scouting:
         own = [key] if key is not None and key in book.entries else []
         columns = scouted_columns(book.entries, request.only, (*request.leave_out, *own))
         written = {name: getattr(request, name) for name in ("delimiter", "encoding", "decimal")}
-        policy = _meant(InputTable, written | {"fixed_width": book.positions})
+        policy = _settings(InputTable, written | {"fixed_width": book.positions})
         order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
-        unit = _meant(UnitTable, {"key": key, "first_by": order} if key else {})
+        unit = _settings(UnitTable, {"key": key, "first_by": order} if key else {})
         if not unit.answered or (request.first_by and key is None):
             raise InputError("--first-by: expected columns or random with --unit KEY, and none otherwise. Nothing was read.")
         problem = ""
@@ -118,8 +118,8 @@ class Scouting:
     def in_words(self) -> str:
         """Return two sentences on what the scout measures and what it costs."""
         return (
-            f"The scout measures {queries(self.columns)} noisy tables of {len(self.columns)} columns. It costs epsilon "
-            f"{decimal_text(self.cap.alone)}; scout and release together cost epsilon {decimal_text(self.cap.epsilon)}, delta "
+            f"The scout measures {queries(self.columns)} noisy tables of {len(self.columns)} columns and costs epsilon "
+            f"{decimal_text(self.cap.alone)}. Scout and release together cost epsilon {decimal_text(self.cap.epsilon)}, delta "
             f"{float(self.cap.delta):g}."
         )
 
@@ -149,7 +149,7 @@ class Scouting:
         return {name: state(name, cost, "noisy counts") for name, cost in costs.items()}
 
 
-def _meant(model: type[Table], table: Mapping[str, object]) -> Table:
+def _settings(model: type[Table], table: Mapping[str, object]) -> Table:
     """Return a validated table of settings. Raises SpecError for invalid values."""
     result = validated(model, table, "the command")
     if isinstance(result, list):
@@ -304,7 +304,9 @@ def scout(
         check_cap_fits(opened.statement(), cap)
         charged(opened.reserve(charge, purpose_of(f"{scouting.title} (scout)"), run))
         with protected():
-            return after_the_charge(lambda: _written(scouting, data, out, place), lambda error: f"{error} {OPENED}")
+            return after_the_charge(
+                lambda: _measured_and_written(scouting, data, out, place), lambda error: f"{error} {OPENED}"
+            )
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
@@ -317,7 +319,7 @@ def check_cap_fits(statement: Statement, cap: Cap) -> None:
         )
 
 
-def _written(scouting: Scouting, data: Source, out: Path, place: Path) -> ScoutDocument:
+def _measured_and_written(scouting: Scouting, data: Source, out: Path, place: Path) -> ScoutDocument:
     document = measured(scouting, data)
     write_folder(files_of(document), out, workspace=place)
     return document

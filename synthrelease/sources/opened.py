@@ -45,7 +45,7 @@ OnStop = Callable[[Callable[[], object]], None]
 
 
 class Stop:
-    """A request, from another thread, to stop reading. It interrupts the libraries that are reading."""
+    """A request, from another thread, to stop reading, which interrupts the libraries that are reading."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()

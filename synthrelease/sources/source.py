@@ -48,7 +48,7 @@ CSV_NAMES = (".csv", ".csv.gz")
 _PATTERN = re.compile(r"[*?\[]")
 
 State = tuple[str, ...]
-"""Size, time of the last change and inode number of a file. They are equal as long as nobody writes the file."""
+"""Size, time of the last change and inode number of a file, which are equal as long as nobody writes the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
 """Function that lists the files of a table as they are now. Each item holds the files that are counted together."""
 CHANGED = "expected files that do not change while they are read, found a file that was written meanwhile."
@@ -121,7 +121,7 @@ def _is_table(path: Path) -> bool:
 
 def which_file(number: int, n_files: int) -> str:
     """Return a sentence that gives the position of a file among several, without its name."""
-    return f"This was found in file {number} of {n_files}, in the order of their names."
+    return f"The problem is in file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: Path) -> State:

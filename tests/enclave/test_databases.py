@@ -172,7 +172,7 @@ def test_a_database_that_does_not_answer_is_told_without_what_the_library_says(t
 
 
 def test_a_driver_that_is_not_installed_is_named(monkeypatch):
-    assert "expected the libraries of SQLAlchemy for 'nobodys', found none." in message("nobodys://server/registry", "births")
+    assert "expected SQLAlchemy's libraries for 'nobodys', found none." in message("nobodys://server/registry", "births")
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     assert message("postgresql://server/registry", "births").endswith(install("database"))
 
@@ -190,7 +190,7 @@ def test_a_duckdb_file_opens_nothing_but_itself(tmp_path):
 
 @pytest.mark.parametrize("uri", ["shillelagh://", "gsheets://"])
 def test_a_driver_that_may_guess_types_from_rows_is_refused_before_anything_is_opened(uri):
-    with pytest.raises(InputError, match="it may take the type of a column from the first rows, so that one row would change"):
+    with pytest.raises(InputError, match="it may infer the type of a column from the first rows, so that one row would change"):
         Source.of(uri)
 
 

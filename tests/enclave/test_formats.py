@@ -289,11 +289,11 @@ def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):
     folder(path)
     pq.write_table(arrow().drop_columns(["height"]), path / "part-1.parquet")
     assert message(path).endswith(
-        "found no 'height' in the header. Set source for a column that has another name in the file. This was found in file 2 "
+        "found no 'height' in the header. Set source for a column that has another name in the file. The problem is in file 2 "
         "of 3, in the order of their names."
     )
     (path / "part-1.parquet").write_bytes(b"PAR1" + bytes(50))
-    assert message(path).endswith("or unreadable. This was found in file 2 of 3, in the order of their names.")
+    assert message(path).endswith("or unreadable. The problem is in file 2 of 3, in the order of their names.")
     (path / "part-1.parquet").write_text("age,sex\n")  # by its name it is no CSV
     assert message(path) == f"{path}: expected a folder with Parquet or CSV files alone, found other files in it."
     (path / "part-1.parquet").unlink()

@@ -162,7 +162,7 @@ class DeskFiles:
         return texts
 
     def spec(self, texts: BothTexts) -> ReleaseSpec:
-        """Return the specification of these contents. It is loaded again only if they have changed."""
+        """Return the specification of these contents, which is loaded again only if the contents have changed."""
         loaded = self._loaded
         if loaded is None or loaded[0] != texts.seen:
             self._loaded = loaded = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
@@ -202,7 +202,7 @@ class DeskFiles:
         Raises
         ------
         Moved : when the files have changed since the page showed them.
-        Refused : when a control is invalid. It holds the error of each invalid control.
+        Refused : when a control is invalid. The exception holds the error of each invalid control.
         OutputError : when a file cannot be written.
         """
         with self._lock:
@@ -443,7 +443,7 @@ class Rehearsals:
             with locked(self.log) as free:
                 if free:
                     return None
-            return self._told()
+            return self._running_process()
 
     def start(self, spec: ReleaseSpec, minutes: int) -> None:
         """Start or continue a rehearsal of this specification.
@@ -491,7 +491,7 @@ class Rehearsals:
             os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
 
     def last_lines(self) -> str:
-        """Return the last six lines that a rehearsal printed. They are about public data alone."""
+        """Return the last six lines that a rehearsal printed, which are about public data alone."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - 4_000))
@@ -543,7 +543,7 @@ class Rehearsals:
             return None
         return document if isinstance(document, dict) and "look" in document and "words" in document else None
 
-    def _told(self) -> Running | None:
+    def _running_process(self) -> Running | None:
         try:
             process, _, folder = self.log.with_suffix(".pid").read_text(encoding="ascii").strip().partition(" ")
             process_id = int(process)

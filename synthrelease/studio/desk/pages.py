@@ -288,7 +288,7 @@ def new_secret() -> str:
 class Guard:
     """An ASGI application that passes on requests of the steward's browser and refuses all others unread.
 
-    The token in the printed address is valid once. It is replaced by a cookie that no script and no other site can use.
+    The token in the printed address is valid once. A cookie that no script and no other site can use replaces the token.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ class Guard:
         if enters:
             return self._first(query)
         if not _same(_cookies(headers.get("cookie", "")).get(self._cookie, ""), self._session):
-            return PlainTextResponse("Open the address that the command printed. It works once; start the desk again.", 403)
+            return PlainTextResponse("Start the desk again and open the printed address, which works once.", 403)
         if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
             return PlainTextResponse("The desk accepts only forms.", 415)
         length = headers.get("content-length", "0")

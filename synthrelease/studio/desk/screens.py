@@ -151,7 +151,7 @@ def unfinished(
         "budget": {
             "The release has no limit of epsilon.": limit is None,
             "The plan costs more than its limit.": limit is not None and spec.plan.total.epsilon > limit,
-            "The ledger has not enough left.": not (left.get("enough", True) and left.get("delta_enough", True)),
+            "The ledger has too little left.": not (left.get("enough", True) and left.get("delta_enough", True)),
         },
         "rehearsal": {}
         if spec.options.scout is not None
@@ -497,7 +497,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
         "gaps": [field for field in fields if field[0] in missing],
         "stated": [field for field in fields if field[0] not in missing],
         "others": [setting for setting in unstated if setting.replace("card.", "card:", 1) not in dict(fields)],
-        "labels": {"description": "What one row is, and where the data come from"}
+        "labels": {"description": "Meaning of one row, and origin of the data"}
         | {f"card:{name}": label for name, label in (CARD_TEXTS | CARD_LISTS).items()},
         "lists": dict(lists),
         "program": card.program,

@@ -95,7 +95,7 @@ class Start:
                 **texts,
             )
             scouting = Scouting.of(request)
-            shown |= _asked(scouting, rows)
+            shown |= _cost_of(scouting, rows)
             check_persons(scouting)
             if rows:
                 check_noise(scouting)
@@ -105,7 +105,7 @@ class Start:
             shown["problem"] = str(error)
         try:
             if self.out.exists():
-                shown |= _found(read_scout(self.out)[0])
+                shown |= _results_of(read_scout(self.out)[0])
         except (SynthreleaseError, OSError) as error:
             shown["refused"] = str(error)
         return shown
@@ -115,7 +115,7 @@ class Start:
         write_scouted_draft(self.config.stem, self.out, self.into)
 
 
-def _asked(scouting: Scouting, rows: int) -> dict[str, Any]:
+def _cost_of(scouting: Scouting, rows: int) -> dict[str, Any]:
     cap, deviation = scouting.cap, scouting.deviation
     return {
         "words": scouting.in_words(),
@@ -137,7 +137,7 @@ def kind_in_words(column: ScoutedColumn) -> str:
     return " ".join(["whole numbers" if column.whole else "numbers", *(ends or ["without bounds"])])
 
 
-def _found(document: ScoutDocument) -> dict[str, Any]:
+def _results_of(document: ScoutDocument) -> dict[str, Any]:
     drafted = document.bins()
     return {
         "rows_found": document.rows,

@@ -23,7 +23,7 @@ COARSE, FINE = 6, 14
 """The approximate numbers of coarse and of fine bins."""
 
 OWN_ZERO = 0.05
-"""From this share of the rows on, the value 0 has a bin of its own."""
+"""The value 0 has a bin of its own if it has at least this share of the rows."""
 
 _SKEWED = 8.0
 """Limits are logarithmic if the 97th percentile of the positive values is at least this multiple of their median."""
@@ -120,7 +120,7 @@ def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[l
 def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
     """Return the 3rd and the 97th percentile of the positive values if these are skewed; otherwise None.
 
-    They are skewed if the 97th percentile is at least 8 times the median.
+    Values are skewed if their 97th percentile is at least 8 times the median.
     """
     positive = values > 0
     if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
@@ -133,8 +133,8 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
     """Return multiples of a step up to the largest value, about a thousand at most.
 
-    They begin above the lowest half percent of the rows, so that a single value far below all others does not use up the
-    limits.
+    The multiples begin above the lowest half percent of the rows, so that a single value far below all others does not use up
+    the limits.
     """
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1
@@ -297,7 +297,7 @@ def number_facts(
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
     """Return a question about a rare smallest or largest value that changes the mean strongly; empty if there is none.
 
-    Such a value determines a bound and the representative value of a bin, so one wrong public row would make means wrong.
+    The smallest and the largest value determine the bounds and affect representative values, so one wrong row distorts means.
     """
     for end in (0, -1):
         rest, rows = np.delete(values, end), np.delete(counts, end)
@@ -346,7 +346,8 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
     """Return the step of a finer grid if the default grid would change the means in the bins; otherwise None.
 
-    This happens with amounts of money, most of which are near 0, and because halves of a step are rounded up.
+    The default grid changes means if most values are near 0, as with amounts of money, and because halves of a step are rounded
+    up.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")

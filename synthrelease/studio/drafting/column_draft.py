@@ -460,7 +460,7 @@ def chosen_columns(
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
     """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
 
-    A release should preserve the associations of its columns. So columns with strong associations are preferred: a column
+    A release should preserve the associations of its columns. So columns with strong associations are preferred. A column
     without associations can be released on its own, and a column that is nearly always empty has few. The constant `ORDER`
     states the ranking. A column of the file from which several columns are drafted, such as year and month of a date, counts as
     several.
@@ -545,9 +545,9 @@ _CHANCE = 10
 _MANY = 500
 """A column with repeated values is a key by its name or range only with at least this number of different values."""
 _OWN = 0.9
-"""From this share of rows with a value of their own on, the reason says "nearly every row"."""
+"""The reason says "nearly every row" if at least this share of the rows has a value of its own."""
 _SHARED = 0.05
-"""From this share of rows with a shared value on, the draft asks whether the key identifies persons."""
+"""The draft asks whether a key identifies persons if at least this share of the rows has a value that other rows share."""
 _SPREAD = 5
 """The number of standard deviations by which the number of different values must differ from that of a random quantity."""
 _WINDOWS = 20
@@ -617,7 +617,7 @@ def _key(answers: Answers, why: str) -> LeftOut:
 def heavy_value(times: Mapping[str, int]) -> str:
     """Return a phrase about a value of a key that occurs in far more rows than any other value; empty if there is none.
 
-    Such a value may stand for a missing key.
+    A very frequent value may stand for a missing key.
 
     Parameters
     ----------
@@ -632,7 +632,8 @@ def heavy_value(times: Mapping[str, int]) -> str:
 def _differ_by_design(answers: Answers) -> bool:
     """Return whether distinct numbers differ by design.
 
-    They do if chance would give at least ten pairs of equal numbers, or if all have the same number of digits, nine or more.
+    Numbers differ by design if chance would give at least ten pairs of equal numbers, or if all have the same number of digits,
+    nine or more.
     """
     values, rows = np.array([float(text) for text in answers.texts]), answers.rows
     pairs = rows * (rows - 1) / 2 / (values.max() - values.min() + 1)

@@ -49,12 +49,12 @@ from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 # or two decimals are treated as whole numbers, without the decimal point.
 
 _FILLED = 40
-"""From this number of different values on, numbers without gaps, none of them frequent, are a quantity without a question."""
+"""At least this number of different values without gaps, none of them frequent, are a quantity without a question."""
 _FEW = 20
 """More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number."""
 _RATHER_FEW, _VERY_FEW = 8, 5
 _MANY = 50
-"""From this number of rows per different number on, numbers with gaps are taken for codes."""
+"""Numbers with gaps are taken for codes if there are at least so many rows per different number."""
 _DOUBT = 1.0
 """Up to this sum of points, the steward is asked about the decision."""
 _YEARS = range(1850, 2101)
@@ -283,7 +283,7 @@ _DESIGN = {
     "cluster": ("clusters", 10, "its codes identify places or interviewers, and [design] names it"),
     "stratum": ("strata", 6, "no estimate from the release uses strata, and [design] names it"),
 }
-"""For each part of a sample's design: its setting, the largest number of groups that is not the part, and a remark."""
+"""For each part of a sample's design: its setting, the number of groups that a column must exceed, and a remark."""
 
 
 def draft_column(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
@@ -574,7 +574,7 @@ _OFTEN, _APART = 5, 3653
 """A filler is more than 5 times as frequent as any other date, or more than 3,653 days (ten years) from all other dates."""
 _LOOKS_DATED = re.compile(r"\d{1,4}([-./ ])(\d{1,2}|[A-Za-z]{3})\1\d{2,4}.*|\d{8}|[A-Za-z]{3} \d.*", re.DOTALL)
 _WHOLE_YEARS = 1096
-"""From this median of a duration on, in days, the duration is drafted in years."""
+"""A duration is drafted in years if its median is at least this number of days."""
 _GENERATION = 3653
 """The least median number of days between a date of birth and the time of the record, if its name does not say birth."""
 _QUARTERS = (4.0, 7.0, 10.0)
@@ -781,7 +781,7 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
 _ONE_IN = 1000
 """At most one row in a thousand may have a typing error."""
 _MANY_TYPING_ERRORS = 20
-"""Typing errors are looked for in columns with more than this number of different texts."""
+"""Only columns with more than this number of different texts are searched for typing errors."""
 _TWICE = 2
 """The largest frequency of a typing error. A rare code may occur more often."""
 _NAMED = 3
@@ -935,7 +935,7 @@ def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 _FEW_CATEGORIES = 6
-"""Larger categories are looked for only in columns with more than this number of categories."""
+"""Only columns with more than this number of categories are searched for larger categories."""
 _ROWS_OF_EACH = 5
 """The least mean number of public rows per category. With fewer rows, categories could lie within larger ones by chance."""
 

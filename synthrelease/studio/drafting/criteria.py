@@ -111,7 +111,7 @@ class DraftStanding:
     def errors(self) -> float:
         """The lost share of the associations, relative to the share that a good draft may lose.
 
-        It is 0 if no columns are associated or the share cannot be estimated, and infinite if a fit failed.
+        The ratio is 0 if no columns are associated or the share cannot be estimated, and infinite if a fit failed.
         """
         if self.kept is None:
             return math.inf
@@ -323,8 +323,8 @@ def one_of_each(
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
     """Return the criterion of single columns, or the reason for omitting it.
 
-    It is omitted if the criterion of cells has at most twice its threshold, because the latter then limits single columns as
-    well.
+    The criterion of single columns is omitted if the criterion of cells has at most twice its threshold, which limits columns
+    as well.
     """
     if not (isinstance(bins, CriterionDraft) and isinstance(cells, CriterionDraft)):
         return bins
@@ -413,7 +413,7 @@ def rounded_up(value: float) -> float:
 LEAST_EXPECTED = 50
 """The least number of rows with a pair of values that independent columns would have, if no row has the pair."""
 SURE = 0.01
-"""From this share of rows on that independent columns would have, a rule is active. Rarer values may be missing by chance."""
+"""A rule is active if independent columns would break it in at least this share of rows; fewer may be missing by chance."""
 MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
 """The largest number of characters of a list of categories in a rule. Longer lists are divided into several rules."""

@@ -732,9 +732,9 @@ class Candidate:
 
     @property
     def words(self) -> str:
-        """A phrase with the bins, the epsilon and the preserved share of the associations."""
+        """A clause with the bins, the preserved share of the associations and the epsilon."""
         bins = f"bins of {self.least}" if self.least else "the first bins"
-        return f"{bins} at epsilon {float(self.raced.total):g} {shown_share(self.raced.share)}"
+        return f"{bins} preserve {shown_share(self.raced.share)} of the associations at epsilon {float(self.raced.total):g}"
 
 
 def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candidate]:
@@ -902,7 +902,7 @@ def _off(preserved: Kept) -> str:
 def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     """Return the draft with the column of the smallest areas and with tables of each level of areas.
 
-    The thresholds are those that fits of the new draft reach.
+    Fits of the new draft set the thresholds.
 
     Raises
     ------
@@ -937,7 +937,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
-        """Return the halves of the rows with the smallest areas. They are compared in the other columns alone."""
+        """Return the halves of the rows with the smallest areas. Only their other columns are compared."""
         if beside.of_all_rows:
             return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
         rows = in_first_bins(rows_of(larger, spec), spec)

@@ -308,7 +308,7 @@ MOST_OF_GROUP = 16
 RARE = 0.1
 """The largest share of the rows that have a rare indicator."""
 _TOGETHER = 0.8 * LEAST_STRENGTH
-"""From this mean of Cramer's V between the indicators of two groups on, the groups are merged."""
+"""Two groups of indicators are merged if the mean of Cramer's V between them is at least this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -554,7 +554,7 @@ class UnitAnswer:
 def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> tuple[str, str]:
     """Return the name of the column in which the released rows of persons differ most from all rows, and a sentence about it.
 
-    The difference is that of the share of rows in a bin.
+    The shares of rows in each bin are compared.
 
     Parameters
     ----------

@@ -90,7 +90,8 @@ class PublicFile:
     def read_with(self, policy: InputTable) -> PublicFile | None:
         """Return this file as other settings of [input] would read it, without reading it again.
 
-        That is possible if a different encoding or decimal mark makes no difference to its texts. Otherwise the result is None.
+        Other settings are possible if a different encoding or decimal mark makes no difference to the texts of the file.
+        Otherwise the result is None.
         """
         own_policy, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
         wide = not all(text.isascii() for text in (*self.columns, *texts))
@@ -756,7 +757,7 @@ def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list
 _ROWS = 20_000
 """The largest number of rows that are used."""
 _TEXTS = 200
-"""Columns of categories are used if they have at most this many texts. Their most frequent texts become columns of 0 and 1."""
+"""Columns of categories with at most this many texts are used. Their most frequent texts become columns of 0 and 1."""
 _FREQUENT = 3
 _OTHERS = 60
 """The largest number of other columns (numbers, or columns of 0 and 1) that are used."""

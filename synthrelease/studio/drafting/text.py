@@ -122,7 +122,7 @@ def _templates() -> Environment:
 
 
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
-    """Return a rendered template. Its first lines name the schema for editors (Taplo) and the public file."""
+    """Return a rendered template, whose first lines name the schema for editors (Taplo) and the public file."""
     notice = comment(
         f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows). Everything in this draft is "
         "published without protection. If the file is not public, delete this draft. Check every line, then delete this notice."
@@ -133,7 +133,7 @@ def _rendered(template: str, name: str, file: PublicFile, **values: object) -> s
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """Return the text of acceptance/NAME.toml. It lists the pairs that fits lose, so that the card can name them."""
+    """Return the text of acceptance/NAME.toml, which lists the pairs that fits lose, so that the card can name them."""
     whole = {column.name: column.kind == "integer" for column in columns}
     by = {name for criterion in draft.criteria for name in grouped_by(criterion)}
     pairs = list(dict.fromkeys([*draft.lost, *(pair.columns for pair in draft.faint)]))

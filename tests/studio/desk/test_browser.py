@@ -129,8 +129,8 @@ def _careful_path(window: Browser, config: Path) -> str:
     window.type(_field("Second name"), "B. Cohen")
     window.click("//button[@value='save=signed']")
     window.wait_for("//td[.='B. Cohen']")
-    assert "Not looked at" not in window.text("//main")
-    assert "Typed and not saved" not in window.text("//main")
+    assert "This screen was not opened" not in window.text("//main")
+    assert "This screen has unsaved entries" not in window.text("//main")
     spec = load_spec(config)
     assert all(column.description == f"What {column.name} says" for column in spec.schema.columns)
     assert {column.bounds_by for column in spec.schema.columns if column.bounds} == {"The registry's handbook"}

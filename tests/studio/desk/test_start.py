@@ -73,7 +73,7 @@ def test_the_command_is_the_one_that_the_fields_ask_for(tmp_path: Path) -> None:
     stated = dict(zip(arguments[2::2], arguments[3::2], strict=True))
     assert stated["--data"] == "my file.csv"
     assert (stated["--cap"], stated["--delta"], stated["--rows"], stated["--delimiter"]) == ("1.5", "1e-9", str(ROWS), ";")
-    assert "scout and release together cost epsilon 1.5" in page
+    assert "Scout and release together cost epsilon 1.5" in page
 
 
 @pytest.mark.parametrize(

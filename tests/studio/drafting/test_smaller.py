@@ -69,19 +69,21 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
 @pytest.mark.slow
 def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Path, Draft]) -> None:
     folder, found = wide
-    assert found.smaller.startswith("Too many columns for so few rows at this epsilon: in fits to all 14 columns (300 rows")
+    assert found.smaller.startswith(
+        "There are too many columns for so few rows at this epsilon. In fits of all 14 columns (300 rows"
+    )
     assert f"So this draft has {len(found.columns)} of the 14 columns" in found.smaller
     before, after = found.smaller.split("So this draft has")
-    shares = re.compile(r"(\d+\.\d)% of the rows are in a wrong cell .* where independent columns have (\d+\.\d)%\.")
+    shares = re.compile(r"(\d+\.\d)% of the rows are in a wrong cell .* with independent columns (\d+\.\d)% would be\.")
     (off, alone), (now, beside) = ([float(one) for one in shares.search(text).groups()] for text in (before, after))
     assert off > alone
     assert now <= beside
     assert 2 <= len(found.columns) <= 9
     gone = {left.source: left.because for left in found.left_out}
     assert {"sex", "born_here"} <= gone.keys()  # tied to nothing: the items that are associated stay
-    assert "the draft had to become smaller" in gone["sex"]
+    assert "there are too few rows for all columns" in gone["sex"]
     text = (folder / "configs" / "wide.toml").read_text()
-    assert "Too many columns for so few rows" in text.partition("title =")[0]
+    assert "too many columns for so few rows" in text.partition("title =")[0]
 
 
 @pytest.mark.slow
@@ -260,7 +262,9 @@ def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_ha
     diagnoses(4000).to_csv(tmp_path / "public.csv", index=False)
     configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
     assert found.smaller.startswith("In this draft the bins of 'code_0', 'code_1', 'code_2', 'code_3' were widened")
-    others = [int(share) for share in re.findall(r"the first bins at epsilon 1 (\d+)%", found.smaller)]
+    others = [
+        int(share) for share in re.findall(r"the first bins preserve (\d+)% of the associations at epsilon 1", found.smaller)
+    ]
     kept = re.search(r"preserved (\d+)% of the associations in the other half, in the narrower bins", found.criteria.kept)
     assert kept is not None
     assert int(kept[1]) > max(others)
