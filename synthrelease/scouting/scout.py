@@ -304,9 +304,7 @@ def scout(
         check_cap_fits(opened.statement(), cap)
         charged(opened.reserve(charge, purpose_of(f"{scouting.title} (scout)"), run))
         with protected():
-            return after_the_charge(
-                lambda: _measured_and_written(scouting, data, out, place), lambda error: f"{error} {OPENED}"
-            )
+            return after_the_charge(lambda: _published(scouting, data, out, place), lambda error: f"{error} {OPENED}")
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
@@ -319,7 +317,7 @@ def check_cap_fits(statement: Statement, cap: Cap) -> None:
         )
 
 
-def _measured_and_written(scouting: Scouting, data: Source, out: Path, place: Path) -> ScoutDocument:
+def _published(scouting: Scouting, data: Source, out: Path, place: Path) -> ScoutDocument:
     document = measured(scouting, data)
     write_folder(files_of(document), out, workspace=place)
     return document
