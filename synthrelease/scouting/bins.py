@@ -67,8 +67,8 @@ class ScoutedBins:
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of codes or texts.
 
-    Up to 12 codes each have a bin of their own. Of more codes, only frequent codes have one: those with a noisy count above 1%
-    of the rows and above 3 standard deviations of the noise.
+    Up to 12 codes each have a bin of their own. Of more codes, only frequent codes have a bin: those with a noisy count above
+    1% of the rows and above 3 standard deviations of the noise.
 
     Parameters
     ----------

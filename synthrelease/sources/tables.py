@@ -116,7 +116,7 @@ def check_database_type(name: str, kind: Any) -> None:
 
 
 def quoted(*names: str) -> str:
-    """Return a qualified name quoted as in standard SQL, such as `"registry"."births"`. Any character may occur in it."""
+    """Return a qualified name quoted as in standard SQL, such as `"registry"."births"`. Names may have any characters."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 

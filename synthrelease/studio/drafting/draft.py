@@ -304,8 +304,7 @@ FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),)
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The counts of the public file, its associations and the comparison of plans, on which every draft of some columns is
-    based.
+    """The basis of all drafts of some columns: the counts of the public file, its associations and a comparison of plans.
 
     Attributes
     ----------
@@ -335,7 +334,7 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
 
     Parameters
     ----------
-    narrower : ground of the same columns in narrower bins, in which plans with wider bins are compared; None for the first
+    narrower : basis of the same columns in narrower bins, in which plans with wider bins are compared; None for the first
         bins.
 
     Raises
@@ -561,8 +560,7 @@ _LEAVES = 3
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return a ground in which the released rows of persons preserve more of all rows' associations than independent columns
-    do.
+    """Return a basis of drafts in which the released rows of persons represent all rows better than independent columns do.
 
     The comparison is made without noise. If the first rows of each person represent all rows too poorly, rows of each person
     are drawn at random. If random rows do, too, up to three columns are left out in which the rows of persons differ most from
@@ -611,7 +609,7 @@ class Tried:
 
     Attributes
     ----------
-    subject : the columns of the draft. The ground may lack the column of the smallest areas.
+    subject : the columns of the draft. The basis `ground` may lack the column of the smallest areas.
     ground : the counts on which the draft is based.
     choices : generator, tables, rules and budget.
     acceptance : the drafted criteria, with thresholds that the fits reach.

@@ -419,7 +419,7 @@ class PublicBins:
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
     """Return the counts of a column of the public file in its bins, by the rules with which a release reads it.
 
-    The result is None if the texts of one column are not sufficient, as for the days between two dates, or cannot be read.
+    The result is None for columns that are computed from two columns, such as days between dates, and for unreadable texts.
 
     Parameters
     ----------
