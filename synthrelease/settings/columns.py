@@ -115,8 +115,7 @@ def _missing_rule(value: Any) -> Any:
 
 
 Position = tuple[int, int] | tuple[int, int, int]
-"""Positions of the first and last character in a line, counted from 1, and optionally the number of digits behind an unwritten
-decimal point.
+"""Positions of the first and last character, counted from 1, and optionally the digits behind an unwritten decimal point.
 """
 MOST_CHARACTERS = 100_000
 """Largest number of characters in a line of fixed width."""

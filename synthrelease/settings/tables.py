@@ -119,8 +119,7 @@ class UnitTable(SpecTable):
 
 
 SMALLEST_LAW = Fraction(1, 10**6)
-"""Smallest stop probability and smallest nonzero shape of a truncated negative binomial distribution. With smaller values,
-computing the distribution is slow and inexact.
+"""Smallest stop probability and nonzero shape of a hidden number of rounds, because smaller ones are slow and inexact.
 """
 
 

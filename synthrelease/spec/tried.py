@@ -32,8 +32,7 @@ from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
-"""The command that tried the files. "answer" means that nothing tried them, and that the steward agreed to use them all the
-same.
+"""The command that tried the files. "answer": nothing tried them, and the steward agreed to use them all the same.
 """
 NEVER = (
     "The configuration and its acceptance file were never tried on public data, as far as this program knows. A release spends "

@@ -172,8 +172,7 @@ def _loss(loss: LossFinding) -> dict[str, object]:
 Part = Literal["sensitivity", "selection", "losses"]
 PARTS: tuple[Part, ...] = ("sensitivity", "selection", "losses")
 RECORDS_OF_A_RELEASE = 4
-"""Number of records of the largest tables in the audit of a release: every bound that is claimed to be tight is attained,
-within minutes.
+"""Number of records of the largest tables in the audit of a release. All bounds that are claimed to be tight are attained.
 """
 
 LAW_SIZES = ((40, 2), (24, 3))

@@ -41,8 +41,7 @@ from synthrelease.studio.audit.tiny import World
 from synthrelease.studio.parallel import Progress
 
 _NODES = 200
-"""Number of nodes of the quadrature. It is exact for polynomials of a degree below 400, and so for permute-and-flip among that
-many candidates.
+"""Number of nodes of the quadrature, which is exact for permute-and-flip among fewer than 400 candidates.
 """
 _COARSE = 64
 """Scale of noise above which rounding reduces a mean loss by less than 1 part in 10,000."""
@@ -471,8 +470,7 @@ _ADAPTIVE = (
 )
 """Number of rows of every cell, in addition to the replaced row."""
 _STRUCTURE = (1, 0, 0, 0, 0, 14, 0, 0, 155, 0, 0, 0, 0, 0, 0, 1, 13, 13, 0, 0, 0, 1, 0, 66, 17, 0, 719)
-"""In the first possible choice, the two candidates change by 0.9 of the sensitivity, one up and one down; also in the second
-choice.
+"""In the two possible choices, one candidate rises by 0.9 of the sensitivity and the other one falls by as much.
 """
 
 

@@ -1,4 +1,4 @@
-"""Methods to compare with, on public data alone: what offices do beside, or did before, a release.
+"""Provide other methods for protecting tables (swapping, synthesis, imputation), for comparison on public data only.
 
 To add one: a file with a `base.Baseline`, and a line here.
 """

@@ -1,7 +1,7 @@
-"""The frame of every method to compare with: what it is given of a public file, and what it gives back.
+"""Define the interface of methods for comparison (`Baseline`): their input, their tables, and shared draws, noise and masks.
 
-A method makes whole tables, or answers single questions about the file, or both. One that does not fit a file raises
-`DoesNotFit` with one sentence that says why.
+A method makes whole tables, or answers single questions about the file, or both. A method that cannot be used for a file raises
+`DoesNotFit` with a sentence that says why.
 """
 
 from __future__ import annotations
@@ -22,23 +22,25 @@ from synthrelease.data.schema import Transformation
 # p(x | z) of a public table: the shares of x in the finest group of records like z that is large enough, under a prior.
 
 LEAST_ROWS = 20
-"""Rows of the smallest group whose frequencies are used."""
+"""Least number of rows of a group whose frequencies are used."""
 
 PRIOR = 0.5
-"""Of each bin: the Dirichlet prior of Jeffreys for the shares of a group."""
+"""Jeffreys' Dirichlet prior for the shares of a group: the parameter of each bin."""
 
 ROWS_PER_PRIOR = 10
-"""Rows of a group that is used, for each that the prior weighs: of 32 bins it weighs 16, as much as a group of 20 rows has."""
+"""Least number of rows of a used group for each row that the prior counts for; with 32 bins, the prior counts for 16 rows."""
 
 MOST_PREDICTORS = 8
-"""Columns that a group is made of at most; deeper groups are hardly ever large enough."""
+"""Largest number of columns that define a group; groups by more columns are hardly ever large enough."""
 
 _AT_ONCE = 2**22
-"""Numbers of rows times bins that are held at once."""
+"""Largest number of rows times bins in memory at once."""
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:
-    """Return rows of the smallest group whose shares of so many bins are used, so that the prior does not drown them."""
+    """Return the least number of rows of a group whose shares of this number of bins are used, so that the prior does not
+    dominate.
+    """
     return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
 
@@ -48,10 +50,10 @@ class ConditionalTable:
 
     Attributes
     ----------
-    sizes : bins of each predictor.
-    keys, children : per level, the increasing numbers (group above) * size + bin of the groups that are large enough, and the
-        numbers of these groups.
-    counts : (n_groups, n_bins) rows of each bin of x in each group. Group 0 is the whole table.
+    sizes : number of bins of each predictor.
+    keys, children : for each level, the increasing numbers (group above) * size + bin of the groups that are large enough, and
+        the numbers of these groups.
+    counts : (n_groups, n_bins) number of rows of each bin of x in each group. Group 0 is the whole table.
     """
 
     sizes: tuple[int, ...]
@@ -67,9 +69,9 @@ class ConditionalTable:
 
         Parameters
         ----------
-        x, size : (n_rows,) bins of the column to be drawn, and how many bins it has.
-        predictors, sizes : the same of the columns z, the one that tells most first; at most `MOST_PREDICTORS` are used.
-        least : rows of the smallest group that is used.
+        x, size : (n_rows,) bins of the column to be drawn, and its number of bins.
+        predictors, sizes : the same for the columns z, the most informative first; at most `MOST_PREDICTORS` are used.
+        least : least number of rows of a used group.
         """
         predictors, sizes = predictors[:MOST_PREDICTORS], tuple(sizes[:MOST_PREDICTORS])
         counts = [np.bincount(x, minlength=size)[None]]
@@ -90,7 +92,7 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """Return (n_rows,) the finest group, large enough, of each row with these predictors."""
+        """Return (n_rows,) the finest group of each row that is large enough, given these predictors."""
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
             if not len(keys) or not len(rows):
@@ -103,8 +105,7 @@ class ConditionalTable:
         return group
 
     def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
-        """Draw (n_rows,) bins, each drawn with the posterior mean of the shares of its group: counts, and the prior for each
-        bin."""
+        """Draw (n_rows,) bins, each with the posterior mean of the shares of its group: its counts plus the prior."""
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
@@ -117,7 +118,7 @@ class ConditionalTable:
         return bins
 
     def posterior(self, generator: np.random.Generator) -> np.ndarray:
-        """Draw (n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, the prior and the counts."""
+        """Draw (n_groups, n_bins) shares of each group from their posterior, a Dirichlet distribution with prior and counts."""
         gammas = generator.standard_gamma(self.counts + PRIOR)
         return gammas / gammas.sum(axis=1, keepdims=True)
 
@@ -125,13 +126,14 @@ class ConditionalTable:
 def draw_weighted(
     shares: np.ndarray, groups: np.ndarray, likelihood: Callable[[slice], np.ndarray], generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw (n_rows,) bins, each drawn with a weight of shares[its group, bin] times the likelihood of the bin.
+    """Draw (n_rows,) bins, each with a probability proportional to shares[its group, bin] times the likelihood of the bin.
 
     Parameters
     ----------
-    shares : (n_groups, n_bins). groups : (n_rows,) the group of each row.
-    likelihood : of some rows, (n_rows of these, n_bins) the probability of what is known of the row if the bin is right. Where
-        all weights of a row are 0 the likelihood alone counts.
+    shares : (n_groups, n_bins) shares of the bins in each group.
+    groups : (n_rows,) the group of each row.
+    likelihood : a function that returns, for some rows, (n_rows of these, n_bins) the probability of the known values of the
+        row given each bin. If all products of a row are 0, only the likelihood counts.
     """
     bins = np.empty(len(groups), dtype=np.int64)
     step = max(1, _AT_ONCE // shares.shape[1])
@@ -148,11 +150,13 @@ def draw_weighted(
 NO_GUARANTEE = "no guarantee"
 
 CopyRule = Literal["simple", "partial"]
-"""How figures of several copies are combined (`studio.rehearsal.utility`): drawn from one fit, or each from its own."""
+"""The rule for combining statistics of several copies (`studio.rehearsal.utility`): copies from one fit, or from one fit
+each.
+"""
 
 
 class DoesNotFit(ValueError):
-    """The method has nothing to give for this file; the message says why, in one sentence without its full stop."""
+    """A method cannot be used for this file. The message says why, in one sentence without a full stop."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -161,15 +165,16 @@ class ComparedFile:
 
     Attributes
     ----------
-    table, transformation : the rows, and how their columns are binned.
-    plausibility : the rules of a released row.
-    known : columns that an intruder is taken to know.
-    copies : tables that a method makes.
-    generator : public draws by a key of whole numbers, the same for the same key.
-    strength : how strongly two columns are associated, from 0 to 1 (Cramer's V).
-    risk : (n_cells,) the group of risk of each cell, computed when it is called.
-    epsilon : of the whole release; a method with a guarantee gets as much.
-    swap, swap_key, swap_rate : what is swapped, within what (None: the method chooses), and how often.
+    table, transformation : the rows, and the bins of their columns.
+    plausibility : the rules for a released row.
+    known : columns that an intruder is assumed to know.
+    copies : number of tables that a method makes.
+    generator : a function that returns a random generator for a key of whole numbers; the same for the same key.
+    strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
+    risk : a function that returns (n_cells,) the group of risk of each cell.
+    epsilon : epsilon of the whole release; a method with a guarantee gets the same.
+    swap, swap_key, swap_rate : the swapped columns, the columns that records must share (None: the method chooses), and the
+        probability that a record is selected.
     """
 
     table: Counts
@@ -190,12 +195,12 @@ class ComparedFile:
         return self.table.layout.columns
 
     def numbers(self, column: int) -> np.ndarray | None:
-        """Return (n_bins,) numbers of the bins of a column, NaN for missing values; None where a value has none."""
+        """Return (n_bins,) representative values of a column, NaN for missing values; None if a bin has none."""
         values = self.transformation.numbers(self.names[column])
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
     def by_strength(self, column: int, columns: Sequence[int]) -> tuple[int, ...]:
-        """Return the other columns, the one most associated with this one first."""
+        """Return the other columns, the one with the strongest association with this one first."""
         return tuple(sorted(columns, key=lambda candidate: (-self.strength(column, candidate), candidate)))
 
 
@@ -205,8 +210,11 @@ class MadeTables:
 
     Attributes
     ----------
-    name : what it is, in words. guarantee : `NO_GUARANTEE`, or the nominal one. epsilon : the number of it; None without one.
-    rule : how figures of the copies are combined. notes : what was chosen, and what is odd about the tables.
+    name : the name of the method, in words.
+    guarantee : `NO_GUARANTEE`, or the nominal guarantee.
+    epsilon : the epsilon of the guarantee; None without one.
+    rule : how statistics of the copies are combined.
+    notes : the choices of the method, and problems of the tables.
     """
 
     name: str
@@ -218,11 +226,11 @@ class MadeTables:
 
 
 class Baseline(ABC):
-    """A method to compare with. To add one: a file with a subclass, and a line in `BASELINES`."""
+    """Base class of methods for comparison. To add one: a file with a subclass, and a line in `BASELINES`."""
 
     @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
-        """Return whole tables, each way of the method with its copies. Raises DoesNotFit."""
+        """Yield whole tables: the copies of each variant of the method. Raises DoesNotFit."""
 
 
 # Noise for smooth sensitivity under pure differential privacy (theory 11.5, generalised Cauchy noise).
@@ -234,12 +242,12 @@ class Baseline(ABC):
 # Drawn by doubles from a generator that is handed over: it protects nobody, and is for public data alone.
 
 LEAST_GAMMA = 2.0
-"""Below, the printed mechanism passes its epsilon (Merrill 2021, Theorem 2.2.5, is false there)."""
+"""Smallest gamma for which the printed mechanism keeps its epsilon (below, Merrill 2021, Theorem 2.2.5, is false)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CauchyNoise:
-    """q + (S / alpha) X, for any beta-smooth bound S. What is in here follows from epsilon and beta: it is public.
+    """q + (S / alpha) X, for any beta-smooth bound S. All attributes follow from epsilon and beta, and are public.
 
     Attributes
     ----------
@@ -266,18 +274,18 @@ class CauchyNoise:
 
     @classmethod
     def printed(cls, epsilon: float, beta: float) -> CauchyNoise:
-        """Return the noise as the sources have it: gamma = 1 + epsilon / (2 beta), scale S / beta (Merrill 2021, Corollary
+        """Return the noise as printed in the source: gamma = 1 + epsilon / (2 beta), scale S / beta (Merrill 2021, Corollary
         6.4.3).
 
         Raises
         ------
-        ValueError : for an epsilon below 2 beta, where gamma is below 2.
+        ValueError : for an epsilon below 2 beta, because gamma is then below 2.
         """
         return cls(gamma=1 + epsilon / (2 * beta), alpha=beta, beta=beta)
 
     @classmethod
     def printed_with_gamma(cls, epsilon: float, gamma: float) -> CauchyNoise:
-        """Return the same with a gamma, and the beta that goes with it: epsilon / (2 (gamma - 1)).
+        """Return the printed noise for a given gamma, with beta = epsilon / (2 (gamma - 1)).
 
         Raises
         ------
@@ -288,12 +296,14 @@ class CauchyNoise:
 
     @property
     def epsilon(self) -> float:
-        """Return what one answer costs: alpha slides and beta dilations (theory 11.5, generalised Cauchy noise)."""
+        """Return the epsilon of one answer: the cost of alpha slides and beta dilations (theory 11.5, generalised Cauchy
+        noise).
+        """
         return self.alpha * slide_cost(self.gamma) + self.beta * (self.gamma - 1)
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise for S = 1; infinite for gamma of at most 3."""
+        """Return the standard deviation of the noise for S = 1; infinite for gamma of at most 3."""
         return math.sqrt(variance(self.gamma)) / self.alpha
 
     def draw(self, smooth_bound: float, generator: np.random.Generator) -> float:
@@ -307,13 +317,16 @@ def slide_cost(gamma: float) -> float:
 
 
 def variance(gamma: float) -> float:
-    """sin(pi / gamma) / sin(3 pi / gamma), infinite for gamma of at most 3; 1 for gamma = 4."""
+    """Return the variance for scale 1: sin(pi / gamma) / sin(3 pi / gamma), infinite for gamma of at most 3; 1 for gamma =
+    4.
+    """
     return math.sin(math.pi / gamma) / math.sin(3 * math.pi / gamma) if gamma > 3 else math.inf
 
 
 def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw (size,) numbers of this law: a random sign times (G / G')^(1/gamma), gamma variates of shapes 1/gamma and 1 -
-    1/gamma."""
+    """Draw (size,) numbers from this distribution: a random sign times (G / G')^(1/gamma), gamma variates of shapes 1/gamma and
+    1 - 1/gamma.
+    """
     ratio = generator.standard_gamma(1 / gamma, size) / generator.standard_gamma(1 - 1 / gamma, size)
     return generator.choice((-1.0, 1.0), size) * ratio ** (1 / gamma)
 
@@ -323,11 +336,11 @@ def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class MatrixMask:
-    """Pr(W = v | X = u) = pi[v, u]: randomised response.
+    """Randomised response: Pr(W = v | X = u) = pi[v, u].
 
     Raises
     ------
-    ValueError : when it is no square matrix of probabilities whose columns sum to 1.
+    ValueError : if pi is no square matrix of probabilities whose columns sum to 1.
     """
 
     pi: np.ndarray
@@ -344,7 +357,7 @@ class MatrixMask:
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
-        """Return the bin itself with this probability, else one of the others, each as likely."""
+        """Return a mask that keeps the bin with this probability, and otherwise draws one of the others uniformly."""
         if not 0 <= share <= 1:
             raise ValueError(f"expected a probability, found {share}.")
         if n_bins == 1:
@@ -367,12 +380,11 @@ class MatrixMask:
         return np.asarray(self.pi[copy])
 
     def local_epsilon(self, masks: int = 1) -> float:
-        """Return what W tells about one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of fresh
-        masks.
+        """Return the epsilon of W for one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of
+        separate masks.
 
-        One mask that all copies share counts once: the copies are functions of it, of the model and of what is published
-        beside it. With these as they are in data-augmented imputation it is no guarantee for a record
-        (docs/appendix/baselines.md).
+        One mask that all copies share counts once, because the copies are functions of the mask, the model and the unchanged
+        columns. In data-augmented imputation, this epsilon is no guarantee for a record (docs/appendix/baselines.md).
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = self.pi.max(axis=1) / self.pi.min(axis=1)
@@ -382,13 +394,15 @@ class MatrixMask:
 
 @dataclass(frozen=True)
 class OrderedMask:
-    """W is the number of the bin with Gaussian noise, of `sd` bins. A last bin of gaps is told by randomised response.
+    """A mask in which W is the number of the bin plus Gaussian noise. Whether a value is missing is masked by randomised
+    response.
 
     Attributes
     ----------
-    present : bins that hold values, in order, at least 1.
-    missing : whether one more bin, the last, stands for missing values.
-    sd : in bins, above 0. kept : probability that W says rightly whether there is a value.
+    present : number of bins of values, in order, at least 1.
+    missing : whether one more bin, the last, is for missing values.
+    sd : standard deviation of the noise in bins, above 0.
+    kept : probability that W says correctly whether there is a value.
     """
 
     present: int
@@ -402,7 +416,9 @@ class OrderedMask:
             raise ValueError("expected a bin of values or more, a standard deviation above 0 and a probability.")
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return W; NaN where it states a gap. A gap that is reported as a value has W uniform over the bins."""
+        """Return W; NaN if it says that the value is missing. For a missing value that is reported as present, W is uniform
+        over the bins.
+        """
         gap = bins >= self.present
         position = np.where(gap, generator.uniform(-0.5, self.present - 0.5, len(bins)), bins)
         copy = np.where(gap, position, position + self.sd * generator.standard_normal(len(bins)))
@@ -428,25 +444,25 @@ class OrderedMask:
 
 
 NoiseMask = MatrixMask | OrderedMask
-"""A way to make a noisy copy W of a column of bins: `draw` gives (n_rows,) W, `likelihood` the (n_rows, n_bins) probability or
-density of W given each bin, and `continuous` says whether W is a number, and not one of the bins."""
+"""A mask, which makes a noisy copy W of a column: `draw` returns (n_rows,) W, `likelihood` the (n_rows, n_bins) probability or
+density of W given each bin, and `continuous` says whether W is a number rather than a bin.
+"""
 
 
 # Each column drawn by itself, with exactly the file's shares: what no method may be worse than.
 
 
 class IndependentColumns(Baseline):
-    """Draw each column by itself, with the file's own shares.
-
-    A criterion that these tables meet says nothing about the associations of columns.
+    """A method that draws each column independently, with its shares in the file. A criterion that these tables meet does not
+    test associations.
     """
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         copies = [independent_columns(file.table, file.generator(5, copy)) for copy in range(file.copies)]
-        notes = ("every column is exact by itself",)
+        notes = ("the distribution of each column is exact",)
         return [MadeTables(name="independent columns", guarantee=NO_GUARANTEE, copies=copies, notes=notes)]
 
 
 def independent_columns(table: Counts, random: np.random.Generator) -> Counts:
-    """Return a table of the same size in which each column has exactly the rows of its bins, in an order of its own."""
+    """Return a table of the same size in which the values of each column are permuted at random."""
     return Counts.of(table.layout, [random.permutation(table.rows(column)) for column in range(len(table.layout.sizes))])

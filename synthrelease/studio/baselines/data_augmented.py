@@ -1,14 +1,14 @@
-"""Data-augmented multiple imputation (DA-MI): quasi-identifiers are drawn anew, with a noisy copy of each as a predictor.
+"""Make partially synthetic copies by data-augmented multiple imputation (DA-MI), for comparison on public data only.
 
-Partially synthetic data (Jiang 2025): columns X are replaced by draws from p(x | z, theta) p(w | x), theta drawn from its
-posterior, W a noisy copy of X; the other columns Z are published as they are. What W tells sets where between the imputation
-of Rubin (no noisy copy) and the original itself the copies are, by group of risk if wanted. **It has no guarantee**: Z is
-published. A baseline for public data; a release refuses it.
+In DA-MI (Jiang 2025), quasi-identifiers X are replaced by draws from p(x | z, theta) p(w | x), with theta drawn from its
+posterior and W a noisy copy of X. The other columns Z are published unchanged. The noise of W, which may depend on the group of
+risk, decides whether the copies are closer to Rubin's imputation (no noisy copy) or to the original. **There is no guarantee**,
+because Z is published. A release refuses this method.
 
-Everything is a table here: p(x | z) is the posterior of the frequencies of the finest group that is large enough, less the bins
-that rules forbid beside the other columns. Several columns are drawn in an order, each given Z and the earlier ones, and
-then in turn, each given all others as they stand, in some sweeps (chained equations). Drawn once alone, columns would lose what
-ties them: W of a later column says nothing of an earlier one then.
+All models are tables: p(x | z) is the posterior of the frequencies in the finest group that is large enough, without the bins
+that rules forbid given the other columns. Several columns are drawn in order, each given Z and the earlier ones, and then in
+some sweeps, each given the present values of all others (chained equations). With only one draw, columns would lose their
+association, because W of a later column has no effect on an earlier one.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from synthrelease.studio.baselines.base import (
 SWEEPS = 5
 
 KEPT_SHARES = (0.9, 0.7, 0.5)
-"""Of the masks of low, medium and high risk: how often W is the value itself, where values have no order."""
+"""Probability that W is the value itself, for values without an order, at low, medium and high risk."""
 
 SPREADS = (0.5, 1.0, 2.0)
-"""And how far W is off in standard deviation, in bins, where they have."""
+"""Standard deviation of the noise of W in bins, for ordered values, at low, medium and high risk."""
 
 _TRIES = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DataAugmented:
-    """One public table, ready to be masked and imputed.
+    """A public table with everything that is needed to mask and impute its columns.
 
     Attributes
     ----------
     table : public counts.
-    predictors : for each column of X that is drawn anew, the other columns in the order in which they are to make groups.
+    predictors : for each column of X, the other columns in the order in which they form groups.
     masks : for each group of risk, the mask of each column of X.
-    risk : (n_cells,) the group of risk of each cell of the table, from 0; all in group 0 where None.
-    plausibility : rules for the copies; a row that breaks one is drawn again.
+    risk : (n_cells,) the group of risk of each cell of the table, from 0; None for one group.
+    plausibility : rules for the copies; a row that breaks a rule is drawn again.
     """
 
     table: Counts
@@ -69,7 +69,7 @@ class DataAugmented:
 
     def __post_init__(self) -> None:
         if not self.predictors:
-            raise ValueError("expected at least one column to draw anew, found none.")
+            raise ValueError("expected at least one column to draw, found none.")
 
     @cached_property
     def _rows(self) -> list[np.ndarray]:
@@ -83,7 +83,9 @@ class DataAugmented:
 
     @cached_property
     def _steps(self) -> tuple[dict[int, _ColumnStep], dict[int, _ColumnStep]]:
-        """Return every column given Z and the earlier ones, and then given all others; none of these of one column alone."""
+        """Return the models of every column given Z and the earlier columns, and then given all other columns; the latter are
+        empty for a single column.
+        """
         rows, order = self._rows, list(self.predictors)
         unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
         first = {
@@ -94,7 +96,7 @@ class DataAugmented:
         return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
-        """Return W of each column: drawn once for all copies, or anew for each copy, which reveals more."""
+        """Return W of each column. It is drawn once for all copies; drawing it for each copy would reveal more."""
         masks_by_column = {}
         for column in self.predictors:
             copy = np.empty(len(self._groups))
@@ -105,11 +107,13 @@ class DataAugmented:
         return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """Return one copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after many tries stay."""
+        """Return one copy of the same size, with theta and X drawn given Z and W. Rows that still break a rule after many tries
+        are kept.
+        """
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
-        """Draw the masked columns anew; return (n_rows,) bins of every column, in the order of `table.expand()`."""
+        """Return (n_rows,) bins of every column, with new draws of the masked columns, in the order of `table.expand()`."""
         columns = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         first, again = self._steps
         steps = [first, *[again] * (self.sweeps if again else 0)]
@@ -137,7 +141,7 @@ class DataAugmented:
         masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        """Return the bins of one column for these rows, given the others as they stand."""
+        """Return the bins of one column for these rows, given the present values of the others."""
         groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
         risk, copy = self._groups[rows], masked[rows]
 
@@ -161,9 +165,11 @@ class _ColumnStep:
 
     Attributes
     ----------
-    column : the column. predictors : the columns that make groups, the one that tells most first. table : their frequencies.
-    rules : for each rule with the column, the other columns of it, and what it forbids: an array over their bins and, last, the
-        column's.
+    column : the column.
+    predictors : the columns that form groups, the most informative first.
+    table : frequencies of the column in these groups.
+    rules : for each rule with the column, its other columns, and the forbidden combinations as an array over their bins and,
+        last, the bins of the column.
     """
 
     column: int
@@ -193,7 +199,7 @@ class _ColumnStep:
 
 
 class AugmentedImputation(Baseline):
-    """The columns that an intruder knows, drawn anew with masks by group of risk."""
+    """The method DA-MI: new draws of the columns that an intruder knows, with masks by group of risk."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))
@@ -207,21 +213,19 @@ class AugmentedImputation(Baseline):
         )
         masked = method.masked(file.generator(3))
         rest = [name for column, name in enumerate(file.names) if column not in file.known]
-        unchanged = (
-            f"published as it is: {listing(rest)}" if rest else "every column is drawn anew, so nothing is left as it is"
-        )
+        unchanged = f"published unchanged: {listing(rest)}" if rest else "every column is drawn, so no column is unchanged"
         epsilons = [mask.local_epsilon() for group in masks for mask in group.values() if isinstance(mask, MatrixMask)]
         return [
             MadeTables(
                 name="DA-MI",
-                guarantee=f"{NO_GUARANTEE}: columns are published as they are" if rest else NO_GUARANTEE,
+                guarantee=f"{NO_GUARANTEE}: columns are published unchanged" if rest else NO_GUARANTEE,
                 copies=[method.copy(masked, file.generator(4, copy)) for copy in range(file.copies)],
                 notes=(
                     f"{unchanged}; masks of low, medium and high risk keep a value with probability "
                     f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by "
                     f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins in standard deviation; one mask for all copies",
                     *(
-                        (f"a mask of values without order tells of one value up to epsilon {max(epsilons):.2f}",)
+                        (f"a mask of values without order has an epsilon of up to {max(epsilons):.2f} for one value",)
                         if epsilons
                         else ()
                     ),

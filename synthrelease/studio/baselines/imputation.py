@@ -1,7 +1,7 @@
-"""The mean of a column whose gaps are filled from the nearest records, as the source has it: one answer for one epsilon.
+"""Answer a mean after filling missing values from the nearest records, with noise by smooth sensitivity, as in Merrill (2021).
 
-For the tables of the source (`studio.reproduction`). A release fills gaps in its released rows, at no cost; here it is done in
-the file, and the mean gets noise of a smooth bound.
+The module is only used for the tables of the source (`studio.reproduction`). A release fills missing values in its released
+rows, at no cost. Here they are filled in the file, and the mean gets noise.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from synthrelease.studio.baselines.base import CauchyNoise
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GappedTable:
-    """Public records, some of which lack a value.
+    """Public records, some of which have a missing value.
 
     Attributes
     ----------
-    cells : (n,) the cell of each record in the columns that decide who is near, from 0 up.
-    labels : (n,) different numbers.
-    values : (n,) finite, or NaN where the value is missing.
+    cells : (n,) the cell of each record in the columns that define distances, from 0 up.
+    labels : (n,) different numbers, which decide between donors in one cell.
+    values : (n,) finite values, or NaN for a missing value.
     """
 
     cells: np.ndarray
@@ -61,9 +61,9 @@ class NearestNeighbours:
 
     Attributes
     ----------
-    order : (n_cells, n_cells) for each cell all cells, the nearest first (`order_by_distance`).
-    k : donors of each incomplete record, at most.
-    default : what is imputed where there is no complete record.
+    order : (n_cells, n_cells) for each cell, all cells, the nearest first (`order_by_distance`).
+    k : largest number of donors of each incomplete record.
+    default : the imputed value if there is no complete record.
     """
 
     order: np.ndarray
@@ -80,8 +80,9 @@ class NearestNeighbours:
             raise ValueError("expected at least one donor, and a finite default")
 
     def donors(self, table: GappedTable) -> np.ndarray:
-        """Return (n_incomplete, k) the donors of each incomplete record, as places in the table; -1 where there are fewer than
-        k."""
+        """Return (n_incomplete, k) the donors of each incomplete record, as indices of records; -1 if there are fewer than
+        k.
+        """
         gaps = np.flatnonzero(table.gaps)
         donors = np.full((len(gaps), self.k), -1)
         of_cell = _complete_by_cell(table, len(self.order))
@@ -102,7 +103,7 @@ class NearestNeighbours:
         return donors
 
     def imputed(self, table: GappedTable) -> np.ndarray:
-        """Return (n,) the values, where one is missing the mean of its donors'."""
+        """Return (n,) the values, with the mean of the donors in place of a missing value."""
         donors = self.donors(table)
         has_donor = donors >= 0
         sums = np.where(has_donor, table.values[donors], 0).sum(axis=1)
@@ -112,21 +113,23 @@ class NearestNeighbours:
         return values
 
     def largest_change(self, table: GappedTable) -> int:
-        """L_1: the most incomplete records that change donors, come or go when one record is added or removed.
+        """Return L_1: the largest number of incomplete records that change donors, appear or disappear when one record is added
+        or removed.
 
         At least 1, an incomplete record itself. Removing a complete record changes its donees, also when it is the last donor.
-        A complete record that is added at a cell changes all who prefer that cell to the one of their k-th donor: exact for
-        every cell of the order, occupied or not. One that is added at a cell with complete records changes no more than the
-        next one there in the circle of labels would, were it to go.
-
-        **Private**: it depends on single records, and so does any noise that is made of it.
+        A complete record that is added to a cell changes all records that prefer this cell to the cell of their k-th donor;
+        this is exact for every cell, occupied or not. A record that is added to a cell with complete records changes no more
+        than removing the next one in the circle of labels would. **Private**: L_1 depends on single records, and so does any
+        noise that uses it.
         """
         donors = self.donors(table)
         largest = int(np.bincount(donors[donors >= 0]).max(initial=1))
         return max(largest, int(self._gains(table, donors).max(initial=0)))
 
     def _gains(self, table: GappedTable, donors: np.ndarray) -> np.ndarray:
-        """Return (n_cells,) how many incomplete records prefer each cell to the cell of their k-th donor, or have none."""
+        """Return (n_cells,) the number of incomplete records that prefer each cell to the cell of their k-th donor, or have no
+        k-th donor.
+        """
         n_cells, gaps = len(self.order), np.flatnonzero(table.gaps)
         rank = np.empty_like(self.order)
         np.put_along_axis(rank, self.order, np.arange(n_cells)[None, :], axis=1)
@@ -140,7 +143,8 @@ class NearestNeighbours:
 
 
 def order_by_distance(points: np.ndarray) -> np.ndarray:
-    """Return (n_cells, n_cells) for each cell all cells by their squared distance, ties by the number of the cell.
+    """Return (n_cells, n_cells) for each cell, all cells in the order of their squared distance; ties by the number of the
+    cell.
 
     Parameters
     ----------
@@ -154,7 +158,7 @@ def order_by_distance(points: np.ndarray) -> np.ndarray:
 
 
 def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
-    """Return for each cell the places of its complete records, by label."""
+    """Return, for each cell, the indices of its complete records in the order of their labels."""
     complete = np.flatnonzero(~table.gaps)
     complete = complete[np.lexsort([table.labels[complete], table.cells[complete]])]
     ends = np.searchsorted(table.cells[complete], np.arange(n_cells + 1))
@@ -171,23 +175,22 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
 
 Neighbours = Literal["add or remove", "replace one"]
 Chosen = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""(cells, imputed values) -> (n,) which records are meant: a rule that looks at each record alone."""
+"""A function (cells, imputed values) -> (n,) booleans that selects records, each by its own values only."""
 
 STEPS: dict[Neighbours, int] = {"add or remove": 1, "replace one": 2}
-"""Records that come or go between neighbours."""
+"""How neighbours differ: a record is added or removed, or one record is replaced."""
 
 
 def smoothness(neighbours: Neighbours) -> float:
-    """beta: ln 2, as L_1 at most doubles when a record is added or removed; ln 3, as it at most trebles when one is replaced.
-
-    The latter is less than that of two steps, ln 4 (theory 11.6, changed donees).
+    """Return beta: ln 2, because L_1 at most doubles if a record is added or removed; ln 3, because it at most triples if one
+    is replaced. The latter is less than for two steps, ln 4 (theory 11.6, changed donees).
     """
     return math.log(1 + STEPS[neighbours])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """An answer that may be published: the noisy figure and what was fixed beforehand."""
+    """An answer that may be published: the noisy value and the public parameters of its noise."""
 
     value: float
     epsilon: float
@@ -196,12 +199,12 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImputedAnswers:
-    """Answers about one public table, each for the epsilon that is named.
+    """Noisy answers about one table with imputed values, each with its own epsilon.
 
     Attributes
     ----------
-    scheme : how gaps are filled.
-    neighbours : what the guarantee compares.
+    scheme : how missing values are filled.
+    neighbours : the neighbours of the guarantee.
     low, high : 0 <= low <= high, public bounds of the values; the default of the scheme lies between them.
     """
 
@@ -215,7 +218,7 @@ class ImputedAnswers:
             raise ValueError("expected bounds 0 <= low <= default <= high")
 
     def noise(self, epsilon: float) -> CauchyNoise:
-        """Return the law of the noise for S = 1, which is public. Raises ValueError for an epsilon that is too small for it."""
+        """Return the public distribution of the noise for S = 1. Raises ValueError for an epsilon that is too small for it."""
         return CauchyNoise.printed(epsilon, smoothness(self.neighbours))
 
     def mean(
@@ -228,14 +231,14 @@ class ImputedAnswers:
         *,
         chosen_by_value: bool = False,
     ) -> Answer:
-        """Return the sum of the chosen values over a public size, clipped to the bounds.
+        """Return the noisy sum of the chosen values divided by a public size, clipped to the bounds.
 
-        Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; where the choice depends on the value
-        that is imputed, high takes the place of high - low, as records come and go with their donors.
+        Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; if the choice depends on the imputed
+        value, high replaces high - low, because records can enter or leave the choice with their donors.
 
         Parameters
         ----------
-        size : > 0, a constant or a noisy count that was paid for.
+        size : above 0, a constant or a noisy count that was charged separately.
         """
         if not size > 0:
             raise ValueError("expected a size above 0")
@@ -246,12 +249,12 @@ class ImputedAnswers:
         return replace(answer, value=min(max(answer.value, self.low), self.high))
 
     def bound(self, table: GappedTable, own: float, moved: float) -> float:
-        """Return a private, smooth bound on how far a sum moves to any neighbour.
+        """Return a private, smooth bound on the change of a sum to any neighbour.
 
         Parameters
         ----------
-        own : the most that a record itself adds to the sum.
-        moved : the most that another record's part of the sum moves when its donors change.
+        own : the largest contribution of a record itself to the sum.
+        moved : the largest change of the contribution of another record if its donors change.
         """
         return own + STEPS[self.neighbours] * self.scheme.largest_change(table) * moved
 

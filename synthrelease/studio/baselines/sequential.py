@@ -1,8 +1,9 @@
-"""Classical sequential synthesis without noise: each column drawn given the earlier ones, from tables.
+"""Make synthetic tables by classical sequential synthesis without noise: each column is drawn given the earlier ones, from
+tables.
 
-What packages for synthetic data do by default. A value is drawn from the smoothed counts of the finest group of records that
-agree on earlier columns and is large enough, like a leaf of a tree. No guarantee: what a model was fitted to shows through.
-For public data alone; a release refuses it.
+This is the default of packages for synthetic data. A value is drawn from the smoothed counts of the finest group of records
+that agree in earlier columns and is large enough, like a leaf of a tree. There is no guarantee, because a fitted model reveals
+its records. The method is for public data only; a release refuses it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from synthrelease.studio.baselines.base import (
 _TRIES = 100
 
 Draw = Callable[[Sequence[np.ndarray], int, np.random.Generator], np.ndarray]
-"""(n_rows,) bins of a column, from the (n_rows,) bins of all earlier columns, and their number."""
+"""A function that draws (n_rows,) bins of a column, given the (n_rows,) bins of all earlier columns and the number of rows."""
 
 
 def saturated(
@@ -41,9 +42,9 @@ def saturated(
 
     Parameters
     ----------
-    predictors : for each column, earlier ones in the order in which they are to make groups.
-    plausibility : rules; rows that break one are drawn again, and left out where that does not help after many tries.
-    prior : of each bin; 0 draws the value of a random record of the group.
+    predictors : for each column, the earlier columns in the order in which they form groups.
+    plausibility : rules. Rows that break a rule are drawn again, and left out if they still break one after many tries.
+    prior : prior count of each bin; with 0, the value is that of a random record of the group.
     """
     rows, sizes = _rows(table), table.layout.sizes
     draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column], prior) for column in range(len(rows))]
@@ -55,7 +56,7 @@ def _rows(table: Counts) -> list[np.ndarray]:
 
 
 def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, generator: np.random.Generator) -> Counts:
-    """Return rows column by column; those that break a rule are drawn anew as whole rows."""
+    """Return rows that are drawn column by column. Rows that break a rule are drawn again as a whole."""
     copy = Counts.empty(table.layout)
     for _ in range(_TRIES):
         missing = table.total - copy.total
@@ -81,7 +82,7 @@ def _by_table(
 
 
 class Sequential(Baseline):
-    """Saturated tables with a prior, and the same without."""
+    """The method: saturated tables with a prior, and a second variant without a prior."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))
@@ -90,14 +91,14 @@ class Sequential(Baseline):
             [saturated(file.table, predictors, file.plausibility, file.generator(key, k), prior) for k in range(file.copies)]
             for key, prior in ((1, PRIOR), (6, 0.0))
         )
-        leaf = "each value is that of a random record, as in a leaf of a tree"
+        leaf = "each value comes from a random record of its group, as in a leaf of a tree"
         return [_made("sequential tables", smoothed, file, ()), _made("sequential tables, no prior", plain, file, (leaf,))]
 
 
 def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...]) -> MadeTables:
-    """Return the copies, with a note where rows are lacking that no draw made plausible."""
+    """Return the copies, with a note if rows are missing because no draw met the rules."""
     fewest = min(copy.total for copy in copies)
     if fewest < file.table.total:
         share = 1 - fewest / file.table.total
-        notes = (*notes, f"{share:.2%} of the rows are lacking: the model gives too little mass to plausible ones")
+        notes = (*notes, f"{share:.2%} of the rows are missing, because the model draws too few rows that meet the rules")
     return MadeTables(name=name, guarantee=NO_GUARANTEE, copies=copies, rule="simple", notes=notes)

@@ -1,11 +1,11 @@
-"""Permutation swapping (Bailie, Gong & Meng 2023): a baseline for comparison, for public data alone.
+"""Swap values between records by permutation swapping (Bailie, Gong & Meng 2023), for comparison on public data only.
 
 Theory 10.1, permutation swapping.
 
-Records that agree on the swap key form a stratum. In each stratum every record is selected with the swap rate, and the values
-of the swap variables are permuted among the selected ones so that none keeps its own record's. What comes out is the original
-table with some values exchanged, so two tables are published exactly: everything but the swap variables, and key by swap
-variables.
+Records that agree on the swap key form a stratum. In each stratum, every record is selected with the swap rate, and the values
+of the swap variables are permuted among the selected records so that no record keeps its own values. What comes out is the
+original table with some values exchanged, so two tables are published exactly: everything but the swap variables, and key by
+swap variables.
 
 The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both. The closest such tables differ
 in two records, so beside a release's epsilon stands **twice the nominal one** (`swap_budget.pairwise_epsilon`). It says nothing
@@ -54,15 +54,16 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
 
 def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return twice the nominal epsilon: what the closest tables that swapping hides from each other can be apart.
+    """Return twice the nominal epsilon, which bounds the privacy loss between the closest different tables with the same
+    invariants.
 
-    For rates above 1/2 at which ln o is the larger term it is reached: no smaller number is true.
+    For rates above 1/2 at which ln o is the larger term, this bound is attained.
     """
     return CLOSEST * nominal_epsilon(rate, largest_stratum)
 
 
 def least_epsilon(largest_stratum: int) -> float:
-    """Return the smallest nominal epsilon of any rate, ln(b + 1) / 2, which is that of `best_rate`."""
+    """Return the smallest nominal epsilon of any rate, ln(b + 1) / 2, which `best_rate` attains."""
     if largest_stratum < 1:
         raise ValueError("a nominal epsilon needs a stratum of at least one record")
     return math.log(largest_stratum + 1) / 2
@@ -79,7 +80,7 @@ def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
 
     Raises
     ------
-    ValueError : for an epsilon below the least one, or not finite.
+    ValueError : for an epsilon below the smallest possible one, or one that is not finite.
     """
     smallest = least_epsilon(largest_stratum)
     if not (smallest <= epsilon < math.inf):
@@ -96,12 +97,12 @@ def _rate(log_odds: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PermutationSwapping:
-    """The columns that are swapped, and how often.
+    """The swapped columns, the swap key and the swap rate.
 
     Attributes
     ----------
-    key : columns that a stratum agrees on.
-    variables : the columns whose values are exchanged, those of a record together (county and tract); none of them in the key.
+    key : columns in which the records of a stratum agree.
+    variables : the columns whose values are exchanged together (such as county and tract); none of them is in the key.
     rate : probability that a record is selected, in (0, 1).
     """
 
@@ -116,7 +117,7 @@ class PermutationSwapping:
             raise ValueError("expected at least one swap variable, none of them twice and none a part of the swap key")
 
     def largest_stratum(self, table: Counts) -> int:
-        """b: the size of the largest stratum of the whole table."""
+        """Return b, the size of the largest stratum of the whole table."""
         return int(table.project(self.key).counts.max()) if self.key else table.total
 
     def nominal_epsilon(self, table: Counts) -> float:
@@ -124,12 +125,13 @@ class PermutationSwapping:
         return nominal_epsilon(self.rate, self.largest_stratum(table))
 
     def pairwise_epsilon(self, table: Counts) -> float:
-        """Return the epsilon between the closest tables with these invariants: to be compared with that of a release."""
+        """Return the epsilon between the closest tables with these invariants, for comparison with the epsilon of a release."""
         return pairwise_epsilon(self.rate, self.largest_stratum(table))
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
-        """Return whether the table of these columns is published exactly: it lacks the swap variables, or has but key and
-        these."""
+        """Return whether the table of these columns is published exactly: it has no swap variables, or only columns of the key
+        besides them.
+        """
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 
     def swap(self, table: Counts, generator: np.random.Generator) -> Counts:
@@ -160,7 +162,9 @@ class PermutationSwapping:
         return Counts.of(table.layout, columns)
 
     def _select(self, members: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Members of a stratum, each selected with the rate; exactly one cannot be exchanged, so all are drawn again."""
+        """Return the selected records of a stratum, each selected with the rate. A single selected record cannot be exchanged,
+        so all are drawn again.
+        """
         if len(members) < 2:
             return members[:0]
         while True:
@@ -170,7 +174,9 @@ class PermutationSwapping:
 
 
 def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
-    """Return a uniform permutation of 0..n-1 without a fixed point, n >= 2: drawn until there is none, about e times."""
+    """Return a uniform permutation of 0..n-1 without a fixed point, for n >= 2. Draws permutations, about e on average, until
+    one has none.
+    """
     if n < 2:
         raise ValueError("a derangement needs two or more")
     while True:
@@ -183,14 +189,15 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
 
 
 def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> tuple[str, ...]:
-    """Say what swapping a public table costs, which tables are published exactly, and which other one is most wrong.
+    """Return sentences on the cost of swapping a public table, the tables that are published exactly, and the table with the
+    largest error.
 
-    Twice the nominal epsilon stands first: the number to compare with a release's (theory 10.1, permutation swapping).
+    Twice the nominal epsilon comes first, for comparison with a release (theory 10.1, permutation swapping).
 
     Parameters
     ----------
-    largest : of how many columns a table is at most whose error is looked at: the share of records that would have to change
-        cells, (1/2n) sum |r - s| (total variation).
+    largest : largest number of columns of the tables whose errors are compared. The error is the share of records that would
+        have to change cells, (1/2n) sum |r - s| (total variation).
     """
     names, everything = original.layout.columns, range(len(original.layout.columns))
     held = [column for column in everything if column not in swapping.variables]
@@ -204,9 +211,9 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
     worst = max(errors, key=errors.__getitem__, default="")
     pairwise = swapping.pairwise_epsilon(original)
     return (
-        f"no guarantee like a release's: epsilon {pairwise:.2f} between the closest tables that "
-        f"agree on all that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; "
-        f"largest stratum {swapping.largest_stratum(original)}, itself published)",
+        f"not comparable with the guarantee of a release: epsilon {pairwise:.2f} between the closest tables that agree on all "
+        f"that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; largest stratum "
+        f"{swapping.largest_stratum(original)}, itself published)",
         *(f"published exactly: the table of {columns}" for columns in exact),
         *((f"most wrong of the others: {worst}, {errors[worst]:.2%} of the records",) if worst else ()),
     )
@@ -225,11 +232,11 @@ def _wrong_share(original: Counts, swapped: Counts) -> float:
 # Swapping as a method to compare with: which columns, among whom, and what its report says beside the guarantee.
 
 LOOSE = 0.5
-"""Cramer's V of a swap variable and a key that is chosen here, at most: values that follow from the key would stay."""
+"""Largest Cramer's V of a swap variable and a chosen key, because values that follow from the key would stay."""
 
 
 class Swapping(Baseline):
-    """Values of some columns exchanged between records that agree on others."""
+    """The method: values of some columns are exchanged between records that agree in others."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         if len(file.names) < 2:
@@ -251,8 +258,8 @@ class Swapping(Baseline):
         ]
 
     def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the swap variables and the key: the requested ones, else an identifying column, and the most associated
-        column that does not give it away.
+        """Return the swap variables and the key: the requested ones, or an identifying column and the column with the strongest
+        association that does not determine it.
         """
         sizes, names = file.table.layout.sizes, file.names
         variables = tuple(map(names.index, file.swap))

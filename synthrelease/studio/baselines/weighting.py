@@ -1,7 +1,7 @@
-"""Weights by published totals of strata, and the private choice of strata, as the source has them (Merrill 2021, chapter 7).
+"""Weight respondents by published totals of strata, and choose the strata privately, as in Merrill (2021), chapter 7.
 
-For the tables of the source: a respondent's weight is the known total of its stratum over those who answered there. A release
-is weighted afterwards, at no cost.
+The module is only used for the tables of the source. The weight of a respondent is the known total of its stratum divided by
+the respondents there. A release is weighted after acceptance, at no cost.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from synthrelease.studio.baselines.imputation import STEPS, Neighbours
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Respondents:
-    """Public records of those who answered.
+    """Public records of respondents.
 
     Attributes
     ----------
-    bins : (n,) the finest bin of each, from 0 up.
-    base_weights : (n,) > 0, by the design of the survey alone.
+    bins : (n,) the finest bin of each respondent, from 0 up.
+    base_weights : (n,) weights above 0, which depend only on the design of the survey.
     """
 
     bins: np.ndarray
@@ -57,10 +57,9 @@ class PostStrata:
         return base * (self.totals / np.maximum(self._sums(respondents), np.finfo(float).tiny))[strata]
 
     def largest_weight(self, respondents: Respondents, steps: int = 0) -> float:
-        """W_k: the largest weight that a record has, or would have if it were added, in any file k = `steps` records away.
-
-        In a stratum of k records or fewer all may be gone: its total. Else the k heaviest may be gone but for one that stays,
-        or the k heaviest and one of the largest base weight comes. A fact of single records: **private**.
+        """Return W_k: the largest weight that a record has, or would have if it were added, in any file k = `steps` records
+        away. In a stratum of at most k records, all may be removed, which leaves the total. Otherwise, the k heaviest may be
+        removed, and one of the rest stays or one with the largest base weight is added. A fact of single records: **private**.
         """
         return max(float(weights[min(steps, len(weights) - 1)]) for weights in self._potential(respondents))
 
@@ -68,7 +67,7 @@ class PostStrata:
         """Return max over k of e^(-beta k) W_k: a smooth bound on how far a weighted count moves when a record is added or
         removed.
 
-        **Private**, as is any scale that is made of it.
+        **Private**, like any scale that uses this bound.
         """
         if not beta > 0:
             raise ValueError("expected a smoothness above 0")
@@ -76,11 +75,11 @@ class PostStrata:
         return max(float(bound.max()) for bound in bounds)
 
     def score(self, respondents: Respondents) -> float:
-        """Strata over the largest potential weight: many strata, and none with heavy weights."""
+        """Return the score: the number of strata divided by the largest potential weight."""
         return len(self.totals) / self.largest_weight(respondents)
 
     def _potential(self, respondents: Respondents) -> Iterator[np.ndarray]:
-        """Yield for each stratum (n + 1,) its largest potential weight when 0 to n of its n records may be gone, or more."""
+        """Yield, for each stratum, (n + 1,) its largest potential weight if 0 to n of its n records may be removed."""
         strata = self._strata(respondents)
         for stratum, total in enumerate(self.totals):
             base = np.sort(respondents.base_weights[strata == stratum])[::-1]
@@ -100,7 +99,7 @@ class PostStrata:
 
 
 def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
-    """Delta: how far any score moves at most when a record is added, removed or replaced.
+    """Return Delta: the largest change of a score if a record is added, removed or replaced.
 
     Strata x largest over smallest base weight / the least total, the maximum over the candidates (Merrill 2021, Theorem 7.1.3).
     """
@@ -110,10 +109,9 @@ def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
 
 
 def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) -> float:
-    """Return what a choice with probability proportional to exp(alpha x score) costs.
-
-    alpha Delta for adding and removing, half of what the source states, as no score falls when a record is added; twice that
-    for replacing (theory 11.9, choice of strata).
+    """Return the epsilon of a choice with probability proportional to exp(alpha x score). It is alpha Delta for adding and
+    removing, half of the source's value, because no score falls if a record is added; and twice that for replacing (theory
+    11.9, choice of strata).
     """
     return STEPS[neighbours] * alpha * sensitivity
 

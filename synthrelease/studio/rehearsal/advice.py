@@ -31,8 +31,7 @@ BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1")
 """Generation budgets to try, as shares of the planned budget."""
 
 MARGIN = 0.2
-"""False acceptance and false rejection are computed for candidates whose value is this share of the threshold above or below
-it.
+"""False decisions are computed for candidates whose value is this share of the threshold above or below it.
 """
 
 
@@ -261,8 +260,7 @@ ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""
 
 _MESH = 80
-"""Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many change the prices of the offers by less than
-0.01.
+"""Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many change the prices by less than 0.01.
 """
 
 _REACH = 12.0
@@ -521,8 +519,7 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # The report judges the plan by still other attempts, which chose neither the budget nor the distribution.
 
 CHOOSING, JUDGING = 1_000, 2_000
-"""First attempt numbers for choosing a distribution of rounds, and for judging the plan. The race uses no attempt numbers as
-high.
+"""First attempt numbers for choosing a distribution of rounds, and for judging the plan. The race uses smaller numbers.
 """
 
 LOOKING_AGAIN = "checking generation budget {} with new attempts"
@@ -536,8 +533,7 @@ _STEP = Fraction(1, 8)
 """Step from the cheapest budget to the neighbouring budgets that are tried, as a share of the planned budget."""
 
 Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
-"""A function that returns the results of attempts (configuration, number) with a generation budget, stored or new; the text
-names the phase.
+"""A function (generation budget, attempts as (configuration, number), name of the phase) -> results, stored or new.
 """
 
 

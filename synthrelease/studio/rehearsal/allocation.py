@@ -56,8 +56,7 @@ _DIGITS = 3
 """Significant digits of a weight and of the epsilon of the joint test."""
 
 _FINEST = 10**6
-"""The generation budget is rounded to a multiple of 1 over this number, and a rho to a multiple of 1 over a thousand times
-it.
+"""The generation budget is a multiple of 1 over this number, and a rho a multiple of 1 over a thousand times it.
 """
 
 
@@ -648,8 +647,7 @@ def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
 
 
 POPULATIONS = 4
-"""Numbers of the populations for choosing (the public file and three others). The same number of new populations judge the
-choice.
+"""Populations for choosing: the public file and three others. The same number of new populations judge the choice.
 """
 
 _PER_POPULATION = 4

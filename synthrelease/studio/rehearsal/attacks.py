@@ -38,8 +38,7 @@ HALVES = 3
 """Number of random halves of the file from which releases are made for the attacks on persons."""
 
 _IMAGINED = 100
-"""Number of outputs drawn from the claimed noise for each fit, to estimate how often this noise allows an intruder to be
-right.
+"""Number of outputs drawn from the claimed noise, to estimate how often this noise allows an intruder to be right.
 """
 
 _MOST_PAIRS = 300

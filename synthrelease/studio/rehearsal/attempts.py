@@ -507,13 +507,11 @@ STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
 """Number of attempts per configuration after each stage. Doubling spends at most twice the attempts of an ideal rule."""
 
 _LAST_STAGE = 48
-"""After a stage of k attempts, at most keep * 48 / k configurations stay in the race, so that each stage costs about the
-same.
+"""After a stage of k attempts, at most keep * 48 / k configurations stay, so that each stage costs about the same.
 """
 
 _DEVIATIONS = 3.0
-"""The mean of a configuration's values is assumed to be at most this number of standard errors better than the observed
-mean.
+"""The mean of a configuration is assumed to be at most this number of standard errors better than the observed mean.
 """
 
 

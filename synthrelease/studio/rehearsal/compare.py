@@ -40,8 +40,7 @@ from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, c
 from synthrelease.studio.rehearsal.words import short
 
 MOST_VALUES = 2**28
-"""Largest number of rows times columns for methods that work row by row, because they hold several numbers of 8 bytes for
-each.
+"""Largest number of rows times columns for methods that work row by row, which hold several numbers for each.
 """
 
 T = TypeVar("T")

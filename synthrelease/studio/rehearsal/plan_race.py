@@ -52,8 +52,7 @@ from synthrelease.studio.rehearsal.dependence import (
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8
-"""Shares of the associations that fits to public rows preserve: the share that a cheaper plan must reach, and the aim of a
-draft.
+"""Shares of the associations to preserve in fits to public rows: for a cheaper plan, and the aim of a draft.
 """
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
 """Smallest and largest epsilon of a whole release that can be drafted."""
@@ -62,12 +61,10 @@ _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
 AIMED = Fraction(2)
 """Epsilon of a whole release above which a draft asks whether it is worth it."""
 TELLING = 1.25
-"""Least ratio of two distances from held-out rows (independent columns over another sample) with which the preserved share can
-be estimated.
+"""The preserved share is estimated if independent columns are at least this many times farther away than another sample.
 """
 BETTER = 0.05
-"""Least gain in the preserved share for which a draft uses wider bins, or a generator that publishes no tables, at the same
-epsilon.
+"""Least gain in the preserved share for which a draft uses wider bins or a generator without published tables.
 """
 CLEARLY = 0.02
 """Smaller differences between shares may be due to the noise of single fits."""
@@ -77,8 +74,8 @@ prior. Other weights were tried, but three registers preserved no more on their 
 NIST's excerpt 72% with and 74% without, ten scales of 13 bins 54% with and without.
 """
 _FITS, _LOST = 4, 0.5
-"""Largest number of fits for a share; the third and fourth fit are only made if the first two differ. A pair is lost in a fit
-that preserves a smaller part of Cramer's V (in proportion to the root of the mean square contingency).
+"""Largest number of fits for a share (the third and fourth only if the first two differ); and the least part of Cramer's V, the
+root of the mean square contingency in proportion, that a fit must preserve of a pair: otherwise the pair is lost.
 """
 _WITHIN_REACH = 0.03
 """At a smaller epsilon, new tables are searched only if the old ones miss the wanted share by at most this difference."""
@@ -655,13 +652,11 @@ class PlanRace:
 
 
 _LEAST_FOR_AGREEMENTS = 5
-"""Least number of columns with two bins for agreements of pairs. With fewer columns, agreements have at least 0.9 times the
-noise of tables (docs/generators.md).
+"""Least number of columns with two bins for agreements, which save too little noise with fewer (docs/generators.md).
 """
 
 _MOST_FOR_OWN_TABLES = 30
-"""Largest number of columns for fits that find their own tables: two such fits took 160 CPU seconds for 50,000 rows and 50
-columns (2026-11-27).
+"""Largest number of columns for fits that find their own tables: two took 160 CPU s for 50,000 rows (2026-11-27).
 """
 
 

@@ -87,8 +87,7 @@ only one table, and is too weak to matter otherwise.
 
 _CONVERGED = 1e-7
 _CONVERGED_PER_ROW = 1e-13
-"""Allowed difference from the largest log-likelihood, which is about 0.7 per row; the second number is above the rounding
-errors of a billion rows.
+"""Allowed difference from the largest log-likelihood (about 0.7 per row); the second part covers rounding errors.
 """
 
 _ONE_SIDED = 15.0

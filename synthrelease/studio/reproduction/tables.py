@@ -32,8 +32,7 @@ def printed() -> Mapping[str, Any]:
 
 
 Rows = list[list[str]]
-"""The rows of a table: printed values with computed values beside them. An empty text is a value that the paper does not
-print.
+"""The rows of a table, with printed and computed values. An empty text is a value that the paper does not print.
 """
 
 
