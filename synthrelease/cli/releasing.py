@@ -76,7 +76,7 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
 
 
 def scout(request: ScoutRequest) -> None:
-    """Publish noisy tables of single columns of a PRIVATE file, where there is no public file. Charged and final.
+    """Publish noisy tables of single columns of a PRIVATE file, if there is no public file. Spends budget.
 
     The codebook is public: names, kinds, codes, missing codes and bounds of columns. Nothing is guessed from the file.
     --cap and --delta are the cost of this scout and one release after it, together. `init --scout` drafts that release.

@@ -38,7 +38,7 @@ from synthrelease.settings.wide import with_levels, with_members, with_numbers_o
 
 
 class BudgetTable(SpecTable):
-    """[budget]: the budget of one fit, and the most that the whole release may cost.
+    """[budget]: the budget of one fit, and the limit on the cost of the whole release.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class SelectionTable(SpecTable):
         `test_epsilon = 0.2`, `test = "joint"`.
     false_acceptance : for the joint test, the largest probability that it accepts a round in which a criterion exceeds its
         threshold. Example: `false_acceptance = 0.01`.
-    measurements : "fresh" measures the tables anew in every round, "shared" measures them once for all rounds (theory 5,
+    measurements : "fresh" measures the tables again in every round, "shared" measures them once for all rounds (theory 5,
         shared measurements). Example: `measurements = "shared"`.
     publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
         true`.

@@ -235,14 +235,14 @@ class DraftRequest:
     ----------
     name : Draft a release with this name, which both files get.
     public : Read this PUBLIC file or database, which has the layout of the private one. By default the draft is from --scout.
-    scout : Draft from this folder of a scout, if there is no public file. No other option but --into is used. By default from
-        --from.
+    scout : Draft from this folder of a scout, if there is no public file. Only --into may be given, too. By default the draft
+        is from --from.
     codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
         which also has the positions of columns in a fixed-width file. By default none.
     only : Draft these columns only, such as A,B. By default all.
     leave_out : Leave these columns out, such as A,B. By default none.
-    unit : State whose data a row has. row: every row is a different person. KEY: the column that identifies the person; K rows
-        of each person are kept (default 1). By default the draft asks.
+    unit : State how rows belong to persons. row: every row is a different person. KEY: the column that identifies the person; K
+        rows of each person are kept (default 1). By default the draft asks.
     epsilon : Limit the epsilon of the release. By default 2, or more for a file with few rows.
     pure : Draft a release with delta 0. Such a release needs a larger epsilon (at most 5) or preserves less. By default delta
         is 1e-9.
@@ -283,8 +283,8 @@ class ScoutRequest:
     delta : Set the delta of the scout and the release together, such as 1e-9. With 0, every column needs codes or bounds.
     rows : State the public number of rows, or with --unit KEY of persons. A number too small for the noise is refused before
         the charge.
-    unit : State whose data a row has. row: every row is a different person. KEY: the column that identifies the person; one row
-        of each person is counted.
+    unit : State how rows belong to persons. row: every row is a different person. KEY: the column that identifies the person;
+        one row of each person is counted.
     out : Write the folder of the scout here.
     first_by : Name the columns that order the rows of a person, or random. The release uses the same rows; with random, the
         scout and the release draw different rows. By default none, which is for --unit row.

@@ -575,7 +575,7 @@ def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class PlanGoal:
     """The requirements of a steward for a plan.
 
     Attributes
@@ -597,13 +597,13 @@ class Wish:
         return min(MOST_ROUNDS, math.ceil(10 / self.target))
 
 
-def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wish: Wish, *, anew: bool = False) -> Offer:
+def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim: PlanGoal, *, anew: bool = False) -> Offer:
     """Return the cheapest distribution of rounds at a generation budget, with its certified total."""
     without_law = Offer(generation=generation, chances=tuple(chances), anew=anew)
     epsilon = one_round(spec, generation)
-    if not epsilon or not chances or math.fsum(chances) < wish.target * len(chances):
+    if not epsilon or not chances or math.fsum(chances) < aim.target * len(chances):
         return without_law
-    law = cheapest_law(float(epsilon), wish.nothing, chances, wish.most)
+    law = cheapest_law(float(epsilon), aim.nothing, chances, aim.most)
     if law is None:
         return without_law
     try:
@@ -614,16 +614,16 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wis
 
 
 def first_offer(
-    spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], wish: Wish
+    spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
     """Return the offer of a generation budget, from the attempts that chose shortlist and budget. Fits with attempts of less
     than half of the shortlist do not count by themselves.
     """
-    return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), wish)
+    return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), aim)
 
 
 def propose(
-    spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], wish: Wish, tried: Tried
+    spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], aim: PlanGoal, tried: Tried
 ) -> Proposal | None:
     """Return the advice, based on the first offer of each generation budget. Runs further attempts of the shortlist through
     `tried`.
@@ -636,7 +636,7 @@ def propose(
     if not shortlist or not one_round(spec, spec.generation_budget):
         return None
     shared, offers = shares_luck(spec), dict(first)
-    attempts = math.ceil(6 / wish.width**2)  # the interval of a share near 1/2 is then about as wide as that
+    attempts = math.ceil(6 / aim.width**2)  # the interval of a share near 1/2 is then about as wide as that
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
@@ -648,7 +648,7 @@ def propose(
             if len(results) < enough:
                 return []
             low, high = looks.mean(_units(results, shared))
-            if high - low <= wish.width:
+            if high - low <= aim.width:
                 break
         return results
 
@@ -657,17 +657,17 @@ def propose(
         results = [] if best is None or best.anew else fresh(best.generation, CHOOSING, LOOKING_AGAIN)
         if best is None or not results:
             break
-        offers[best.generation] = offer(spec, best.generation, _chances(results, shared), wish, anew=True)
+        offers[best.generation] = offer(spec, best.generation, _chances(results, shared), aim, anew=True)
     chosen = cheapest_offer(candidate for candidate in offers.values() if candidate.anew) or cheapest_offer(offers.values())
     judged = fresh(chosen.generation, JUDGING, JUDGING_IT) if chosen is not None and chosen.anew else []
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
-        return Proposal(wanted=wish.nothing, offers=ordered)
+        return Proposal(wanted=aim.nothing, offers=ordered)
     endless = replace(
         spec.with_budget(generation=chosen.generation), selection_rule=SelectionRule(stop_probability=Fraction(0))
     )
     return Proposal(
-        wanted=wish.nothing,
+        wanted=aim.nothing,
         offers=ordered,
         chosen=chosen,
         judgement=judgement(chosen.law, judged, looks, shared) if judged else None,

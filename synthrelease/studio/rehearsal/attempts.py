@@ -220,7 +220,7 @@ def passing(figure: float | None, threshold: float, sensitivity: float | None, e
     return 1 - math.exp(-slack) / 2 if slack >= 0 else math.exp(slack) / 2
 
 
-# The columns that a release would have, as questions are read over those of a release.
+# The columns that a release would have, for reading questions.
 
 
 @dataclass(frozen=True, kw_only=True)

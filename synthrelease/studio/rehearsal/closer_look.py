@@ -339,7 +339,7 @@ class Yardstick:
 
 @one_thread
 def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int) -> tuple[Yardstick, ...]:
-    """Compute reference values for every criterion's figure.
+    """Return the reference values of every criterion.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ from synthrelease.studio.rehearsal.advice import (
     BudgetPoint,
     CriterionAdvice,
     Outlook,
+    PlanGoal,
     Proposal,
-    Wish,
     criterion_advice,
     first_offer,
     frontier,
@@ -185,8 +185,8 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
     differing = sorted(name for name in stored.keys() | about.keys() if stored.get(name) != about.get(name))
     if differing:
         raise InputError(
-            f"{path}: expected the results of this rehearsal, found those of another ({', '.join(differing)} differs). "
-            "Choose another folder for --out, or the same specification, data and seed."
+            f"{path}: expected the results of this rehearsal, found those of another ({', '.join(differing)} differs). Choose "
+            "another folder for --out, or the same specification, data and seed."
         )
     return stored
 
@@ -334,8 +334,8 @@ class _Course:
         by_budget = {planned: [result for c in shortlist for result in results[c].values()]}
         for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
             by_budget[generation] = self._budget(shortlist, generation)
-        wish = Wish(nothing=request.nothing, target=goal.target, width=goal.width)
-        proposal = self._propose(shortlist, by_budget, wish)
+        aim = PlanGoal(nothing=request.nothing, target=goal.target, width=goal.width)
+        proposal = self._propose(shortlist, by_budget, aim)
 
         # copies: utility and risk without noise
         copies = self._copies(shortlist)
@@ -394,18 +394,20 @@ class _Course:
             results[result.configuration, result.number] = result
         return [results[attempt] for attempt in attempts if attempt in results]
 
-    def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], wish: Wish) -> Proposal | None:
+    def _propose(
+        self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], aim: PlanGoal
+    ) -> Proposal | None:
         """Return the advice on rounds and generation budget. Adds the attempts at other budgets to `budgets`."""
         offers = {
-            generation: first_offer(self.spec, generation, shortlist, results, wish)
+            generation: first_offer(self.spec, generation, shortlist, results, aim)
             for generation, results in by_budget.items()
             if results
         }
         for generation in more_budgets(offers.values(), self.spec.generation_budget):
             by_budget[generation] = self._budget(shortlist, generation)
             if by_budget[generation]:
-                offers[generation] = first_offer(self.spec, generation, shortlist, by_budget[generation], wish)
-        return propose(self.spec, shortlist, offers, wish, self._tried)
+                offers[generation] = first_offer(self.spec, generation, shortlist, by_budget[generation], aim)
+        return propose(self.spec, shortlist, offers, aim, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
         """Return the statistics of copies of each configuration of the shortlist, in order."""

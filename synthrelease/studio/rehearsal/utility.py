@@ -31,7 +31,7 @@ from synthrelease.studio.rehearsal.risk import risk_report
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConfidenceIntervals:
-    """Lower and upper ends, each of shape (k,), of k confidence intervals. Ends may be NaN where there is no estimate."""
+    """The lower and upper ends, each of shape (k,), of k confidence intervals; NaN without an estimate."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -196,14 +196,14 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
 # tests.benchmarks.combining`).
 
 Rule = Literal["partial", "simple"]
-"""Which variance belongs to copies of k rows that come from an original of n rows, v the mean variance inside them.
+"""The variance of the mean over M copies of k rows from an original of n rows; v is the mean variance inside the copies.
 
-partial : v + b / M. Copies that are independent given the original: partially synthetic ones with parameters drawn from their
-    posterior (Reiter 2003), and whole runs of a generator, each with noise of its own, as a rehearsal makes them, where k = n.
-    Proof of the latter: the variance of the mean is that of what the copies estimate in common, the original's v, plus that of
-    one copy about it over M, which b estimates.
-simple : (k / n + 1 / M) v. Fully synthetic copies that are drawn from one fitted model, without posterior draws or noise:
-    k v / n is the variance of the original's estimate, v that of a copy about it (Raab, Nowok & Dibben 2017). b does not count.
+partial : v + b / M, for copies that are independent given the original: partially synthetic copies with parameters drawn from
+    their posterior (Reiter 2003), and separate runs of a generator with separate noise, as in a rehearsal, with k = n. Proof
+    for runs: the variance of the mean is the variance v of the common estimate, plus 1/M of the variance of a copy, which b
+    estimates.
+simple : (k / n + 1 / M) v, for fully synthetic copies that are drawn from one fitted model, without posterior draws or noise:
+    k v / n is the variance of the original's estimate, and v the variance of a copy about it (Raab, Nowok & Dibben 2017).
 """
 
 
@@ -403,7 +403,8 @@ def compare_regressions(
     rule: Rule = "partial",
     confidence: float = 0.95,
 ) -> RegressionComparison:
-    """Compare a regression of `target` on `features` and an intercept, on the original and on M synthetic copies.
+    """Return the comparison of a regression of `target` on `features` and an intercept, on the original and on M synthetic
+    copies.
 
     Features stand for the numbers of their bins; so does the target of a linear regression (least squares). With `positive` it
     is a logistic regression (maximum likelihood) of whether the target is in one of these bins. With two or more copies the

@@ -17,8 +17,8 @@ from synthrelease.studio.rehearsal.advice import (
     JUDGING,
     PER_FIT,
     Offer,
+    PlanGoal,
     Proposal,
-    Wish,
     cheapest_law,
     cheapest_offer,
     first_offer,
@@ -33,7 +33,7 @@ from synthrelease.studio.rehearsal.advice import (
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, bounded_mean
 from tests.helpers.tiny import write_config
 
-WISH = Wish(nothing=0.05, target=0.1, width=0.5)
+AIM = PlanGoal(nothing=0.05, target=0.1, width=0.5)
 SHORTLIST = (0, 3, 4, 7, 8, 9)
 SHARED = {"stop_probability = 0.001": 'stop_probability = 0.001\nmeasurements = "shared"\ntest = "joint"\ntest_epsilon = 0.5'}
 MODEL = {
@@ -79,16 +79,16 @@ def result(generation: Fraction, configuration: int, number: int, chance: float)
     )  # fmt: skip
 
 
-def advised(spec: ReleaseSpec, runs: Runs, factors: Sequence[str], wish: Wish = WISH) -> Proposal:
+def advised(spec: ReleaseSpec, runs: Runs, factors: Sequence[str], aim: PlanGoal = AIM) -> Proposal:
     """As a rehearsal does it: some budgets first, then those beside the best, then the advice."""
     tried = [(c, number) for number in range(6) for c in SHORTLIST]
     offers: dict[Fraction, Offer] = {}
     for factor in factors:
         generation = Fraction(factor) * spec.generation_budget
-        offers[generation] = first_offer(spec, generation, SHORTLIST, runs(generation, tried, "first"), wish)
+        offers[generation] = first_offer(spec, generation, SHORTLIST, runs(generation, tried, "first"), aim)
     for generation in more_budgets(offers.values(), spec.generation_budget):
-        offers[generation] = first_offer(spec, generation, SHORTLIST, runs(generation, tried, "more"), wish)
-    found = propose(spec, SHORTLIST, offers, wish, runs)
+        offers[generation] = first_offer(spec, generation, SHORTLIST, runs(generation, tried, "more"), aim)
+    found = propose(spec, SHORTLIST, offers, aim, runs)
     assert found is not None
     return found
 
@@ -104,8 +104,8 @@ def test_the_advice_minimises_the_total_over_budgets_and_laws(coins: ReleaseSpec
     totals = {}
     for eighth in range(1, 10):
         generation = Fraction(eighth, 2)
-        law = cheapest_law(float(generation) + 0.5, 0.05, [rising(generation)], WISH.most)
-        if law is not None and rising(generation) >= WISH.target:
+        law = cheapest_law(float(generation) + 0.5, 0.05, [rising(generation)], AIM.most)
+        if law is not None and rising(generation) >= AIM.target:
             totals[generation] = law.price(generation + Fraction(1, 2))
     best = min(totals, key=lambda generation: totals[generation])
     assert found.chosen is not None
@@ -152,9 +152,9 @@ def test_a_flattered_budget_is_left_and_what_is_stated_rests_on_attempts_that_no
 def test_chances_that_differ_need_all_attempts_and_looks_are_after_whole_passes(coins: ReleaseSpec) -> None:
     """Candidates that pass for sure or not at all tell as little as coins: the widest interval is planned for them. Six
     configurations are drawn alike in a release, so a quarter of 96 attempts is four passes, and a half eight."""
-    wish = replace(WISH, width=0.25)
+    aim = replace(AIM, width=0.25)
     for world, wanted in (((lambda generation, c, number: float((c + number) % 2 == 0)), 96), ((lambda *_: 0.6), 24)):
-        found = advised(coins, Runs(world), ["1"], wish)
+        found = advised(coins, Runs(world), ["1"], aim)
         assert found.judgement is not None
         assert found.judgement.attempts == wanted
         assert found.judgement.acceptance_low < found.judgement.acceptance < found.judgement.acceptance_high
@@ -223,13 +223,13 @@ def test_no_law_is_offered_where_rounds_pass_too_seldom(coins: ReleaseSpec) -> N
 
 def test_nothing_is_advised_without_a_shortlist_or_without_a_pure_guarantee(coins: ReleaseSpec) -> None:
     runs = Runs(lambda generation, c, number: 0.9)
-    assert propose(coins, (), {}, WISH, runs) is None
+    assert propose(coins, (), {}, AIM, runs) is None
     approximate = replace(
         coins.with_budget(generation_delta=Fraction(1, 10**9), delta=Fraction(1, 10**3)),
         selection_rule=SelectionRule(stop_probability=Fraction(1, 2)),
     )
     assert one_round(approximate, Fraction(4)) is None
-    assert propose(approximate, SHORTLIST, {}, WISH, runs) is None
+    assert propose(approximate, SHORTLIST, {}, AIM, runs) is None
     assert not runs.asked
 
 
