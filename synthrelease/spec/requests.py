@@ -235,8 +235,8 @@ class DraftRequest:
     ----------
     name : Draft a release with this name, which both files get.
     public : Read this PUBLIC file or database, which has the layout of the private one. By default the draft is from --scout.
-    scout : Draft from this folder of a scout, if there is no public file. Only --into may be given, too. By default the draft
-        is from --from.
+    scout : Draft from this folder of a scout, if there is no public file. No other option but --into is used. By default from
+        --from.
     codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
         which also has the positions of columns in a fixed-width file. By default none.
     only : Draft these columns only, such as A,B. By default all.
