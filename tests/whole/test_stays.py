@@ -101,8 +101,8 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_p
     [
         ("potilaat", "Did you mean 'potilas'?"),
         ("potilaat:2", "found 'potilaat'. Did you mean 'potilas'?"),
-        ("potilas:0", "from 1 to 1000 behind 'potilas:', found '0'"),
-        ("potilas:many", "from 1 to 1000 behind 'potilas:', found 'many'"),
+        ("potilas:0", "from 1 to 1000 after 'potilas:', found '0'"),
+        ("potilas:many", "from 1 to 1000 after 'potilas:', found 'many'"),
     ],
 )
 def test_a_wrong_answer_is_told_before_the_work(
@@ -125,4 +125,4 @@ def test_up_to_three_rows_of_each_cost_three_times_the_epsilon_of_a_person(
     total = synthrelease.plan(config).total.epsilon
     code, said = said_by(monkeypatch, capsys, "plan", str(config))
     assert code == 0
-    assert f"protected together at epsilon = {decimal_text(3 * total)}" in " ".join(said.split())
+    assert f"protected together with epsilon = {decimal_text(3 * total)}" in " ".join(said.split())
