@@ -281,7 +281,7 @@ def test_a_configuration_is_described_by_what_differs(coins: tuple[Rehearsal, Pa
 
 
 def test_a_complete_rehearsal_does_not_call_itself_incomplete(coins: tuple[Rehearsal, Path]) -> None:
-    assert "Not complete." not in read(coins[1]).texts["body"]
+    assert "The rehearsal is not complete." not in read(coins[1]).texts["body"]
 
 
 @pytest.mark.slow
@@ -291,7 +291,7 @@ def test_a_rehearsal_without_time_says_that_it_is_incomplete_and_goes_on_later(t
     assert not found.complete
     assert found.n_attempts == 0
     assert read(out).open == []
-    assert "Not complete." in read(out).texts["body"]
+    assert "The rehearsal is not complete." in read(out).texts["body"]
     assert json.loads((out / "rehearsal.json").read_text())["complete"] is False
     assert not (out / "shortlist.toml").exists()
     assert rehearsed(tmp_path, SPACE, copies=0)[0].complete
@@ -309,7 +309,7 @@ def test_a_rehearsal_that_is_stopped_keeps_what_it_has_and_goes_on_to_the_same_e
     write_report(stopped, out, NOISE_LEVEL)
     assert not stopped.complete
     assert stopped.n_attempts == 4
-    assert "Not complete." in read(out).texts["body"]
+    assert "The rehearsal is not complete." in read(out).texts["body"]
     finished, _ = rehearsed(tmp_path, SPACE)
     assert document(finished) == document(coins[0])
 
