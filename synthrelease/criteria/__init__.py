@@ -1,4 +1,6 @@
-"""Find criteria, and what explains them, by the kind used in the acceptance file. To add one: one file, one line here."""
+"""Look up criterion classes and their explanations by the `kind` in the acceptance file. A new kind needs one file, and one
+line in `CRITERIA`.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return the class that explains a kind: in the file of the kind's class, the one named with "Explained" at the end. A
-    kind of another package, whose name has a colon, explains itself.
+    """Return the class that explains a kind: the class in the same module whose name is that of the criterion class and
+    "Explained". A kind of another package, which has a colon in its name, is explained by `ExplainedByItself`.
     """
     model = CRITERIA[kind]
     if ":" in kind:
@@ -50,7 +52,9 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the public meaning of a criterion: that of its kind, or of its kind for rows of members."""
+    """Return the explanation of a criterion; for a criterion with `of`, the explanation of its kind applied to rows of
+    members.
+    """
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:
         return explanation
@@ -62,7 +66,7 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Return the criterion of a release, from its published settings; None for a kind that is not known here.
+    """Return the criterion of a release, made from its published settings; None for an unknown kind.
 
     Raises
     ------

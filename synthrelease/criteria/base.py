@@ -1,6 +1,8 @@
-"""Define what every criterion is: its settings, its figure and sensitivity, its price, and how it scores a candidate.
+"""Base class of all acceptance criteria: settings, criterion value ("figure"), sensitivity, charges, and the score of a
+candidate.
 
-`Criterion` scores; what a figure means to readers is in `criteria.explanation`, what is drafted of a kind in `criteria.drafts`.
+`criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` has the drafts of `init` for each
+kind.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ if TYPE_CHECKING:
 class Criterion(SpecTable):
     """One acceptance criterion, validated from the acceptance file.
 
-    Adding one takes one file: a subclass with its figure and its sensitivity (`query`), behind it an `Explanation` whose name
-    is that of the class and "Explained", one line in `CRITERIA`, what `init` drafts of it or the reason for nothing
-    (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py demands them.
+    To add a kind, write one file with a subclass that has a figure and its sensitivity (`query`), followed by an `Explanation`
+    whose name is that of the class and "Explained". Add one line to `CRITERIA`, the draft of `init` or the reason for drafting
+    nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of them.
 
     Attributes
     ----------
@@ -59,19 +61,19 @@ class Criterion(SpecTable):
     """
 
     figure_gets_noise: ClassVar[bool] = True
-    """Whether the figure itself is released with Laplace noise, rather than computed from something already public."""
+    """Whether noise is added to the figure itself. Otherwise the figure is computed from something that is already public."""
     counts_rows: ClassVar[bool] = False
-    """Whether the figure is a share of the rows: of sensitivity 1/n, and at most 1."""
+    """Whether the figure is a share of the rows, with sensitivity 1/n and at most 1."""
     best_figure: ClassVar[float] = 0.0
-    """The least that an exact figure can be: a limit below it says no more, and no table would meet it."""
+    """The smallest possible exact figure. No table can meet a threshold below it."""
     compares: ClassVar[bool] = True
-    """Whether the figure compares the released table with the original one; otherwise it looks at released rows alone."""
+    """Whether the figure compares the released table with the original one. Otherwise it uses released rows only."""
     own_mechanism: ClassVar[str] = "Laplace"
-    """What its figure has its privacy from, where it is a figure of its own."""
+    """The privacy mechanism of the figure, where measurements do not answer it."""
     former_mechanism: ClassVar[str] = ""
-    """What releases of earlier versions say in place of `own_mechanism`."""
+    """The mechanism that releases of earlier versions name in place of `own_mechanism`."""
     no_measured_bound: ClassVar[str] = ""
-    """Why noisy tables of few columns do not bound the figure."""
+    """The reason why noisy tables of few columns do not bound the figure; empty if they do."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
@@ -97,15 +99,15 @@ class Criterion(SpecTable):
             raise Unexpected('a number above 0, or answered_by = "measurements" in its place', "0 or nothing")
         return epsilon
 
-    # The figure and its sensitivity, before anything is asked and when it is.
+    # The figure, its sensitivity and its range.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query to the private table about a candidate; a score where the private table is not needed.
+        """Return the query to the private table about a candidate, or the score where the private table is not needed.
 
         Parameters
         ----------
         n : the public number of rows.
-        fitted : what `prepare` and `refit` have returned.
+        fitted : the regressions that `prepare` and `refit` fitted, and the answers of the shared measurements.
         """
         raise NotImplementedError
 
@@ -115,7 +117,7 @@ class Criterion(SpecTable):
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns for which the figure uses the own values of private rows, and not only their bins."""
+        """Return the columns for which the figure uses the own values of private rows, not only their bins."""
         return ()
 
     @property
@@ -130,10 +132,10 @@ class Criterion(SpecTable):
 
     @property
     def promised_count(self) -> int:
-        """How often each row of a candidate that passes occurs at least."""
+        """The smallest number of times that each row of an accepted candidate occurs."""
         return 1
 
-    # The price.
+    # The charges.
 
     @property
     def charge(self) -> Charge:
@@ -141,14 +143,16 @@ class Criterion(SpecTable):
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
     def once(self) -> tuple[Charge, ...]:
-        """Return the charges before the loop."""
+        """Return the charges that are spent once, before the rounds."""
         return ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        """Return the charges of one `refit` and `score`: in every round, or once after acceptance in a joint test."""
+        """Return the charges of one `refit` and `score`. They are spent in every round, or once after acceptance with a joint
+        test.
+        """
         return (self.charge,) if self.answered_by is None else ()
 
-    # What a regression fits with its charges; other criteria fit nothing.
+    # Private fits of regressions; other criteria fit nothing.
 
     @property
     def measured_line(self) -> bool:
@@ -156,38 +160,41 @@ class Criterion(SpecTable):
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Spend the charges of `once` before the loop; return what later scores need, or None."""
+        """Spend the charges of `once` before the rounds; return the regression for later scores, or None."""
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Return the fits that are repeated before a score, beside those made once. Spends a part of `per_score`."""
+        """Return `fitted` with the fits that are repeated before every score. Spends a part of `per_score`."""
         return fitted
 
-    # What the shared measurements answer in place of a figure.
+    # Upper bounds from the shared measurements, in place of a figure with noise of its own.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return the sums of original counts that bound the figure of any table on these bins, without reading the sums."""
+        """Return which sums of original counts bound the figure of any table on these bins. The sums themselves are not
+        read.
+        """
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the largest exact figure of the table when the original sums are within limits, or a number above it.
+        """Return an upper bound of the exact figure of the table, given that the original sums are within limits.
 
         Parameters
         ----------
-        limits : of `measured_sums`, one after the other.
+        limits : the limits of the `measured_sums`, in the same order.
 
         Returns
         -------
-        NaN for a table that fails whatever the original one is.
+        The bound; NaN for a table that fails for any original table.
         """
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit of the bound for tables of n rows, because of the noise alone; 0 where none is known.
+        """Return a lower limit of `measured_bound` for tables of n rows that follows from the noise alone; 0 where none is
+        known.
 
         Parameters
         ----------
-        widths : of `measured_sums`, how far each limit is from the middle of its interval at least.
+        widths : for each of the `measured_sums`, the smallest possible half widths of the intervals.
         """
         return 0.0
 
@@ -195,12 +202,12 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Return whether a score may read the private table; otherwise it is a function of public information."""
+        """Return whether a score may read the private table. Otherwise the score is a function of public information."""
         return self.compares and self.answered_by is None
 
     @property
     def own_noise(self) -> bool:
-        """Return whether the figure is computed from the private table and released with noise of its own."""
+        """Return whether the figure is computed from the private table and released with its own noise."""
         return self.asks_something and self.figure_gets_noise
 
     @property
@@ -209,11 +216,11 @@ class Criterion(SpecTable):
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query about a candidate, or its score where measurements answer.
+        """Return the query about a candidate, or the score where the shared measurements answer the criterion.
 
         Privacy
         -------
-        The latter is post-processing of the shared measurements and of the candidate: no private count is looked at.
+        A score from the shared measurements is post-processing of them and of the candidate; no private count is read.
         """
         if self.answered_by is None:
             return self.query(n, candidate, setting, fitted)
@@ -234,7 +241,7 @@ class Criterion(SpecTable):
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
     def answer(self, private: PrivateCounts, query: Query | Score) -> Score:
-        """Release the figure of a query with Laplace noise of its own; a score is an answer already."""
+        """Release the figure of a query with its own Laplace noise, and return the score. A score is returned unchanged."""
         if isinstance(query, Score):
             return query
         from synthrelease.criteria.base_mechanism import noisy_figure  # here, for readers of a release have no use for it
@@ -243,12 +250,12 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a figure that has its noise; NaN for a void candidate, whatever the figure is."""
+        """Return the score of a noisy figure; for a void candidate its value is NaN, whatever the figure is."""
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
 
     def _judged(self, value: float, sensitivity: float | None = None, noise_sd: float | None = None) -> Score:
-        """Compare a value with the threshold; without a sensitivity, the value gets no noise."""
+        """Compare a value with the threshold and return the score. `sensitivity` is None for a value without noise."""
         return Score(
             name=self.name,
             kind=self.kind,
@@ -264,11 +271,16 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public facts that a criterion may use: schema, group bins, and the combinations that a raw row can have.
+    """The public facts that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for raw
+    rows.
 
     Attributes
     ----------
-    joint_test : whether rounds are tested jointly, without figures of their own.
+    groups : the bins of [groups], by column.
+    raw : the plausibility rules for private rows, on atomic cells.
+    transformations : the transformations that a configuration of the release may use.
+    criteria : all criteria of the release, by name.
+    joint_test : whether one joint test decides each round, so that no figures are released for rejected candidates.
     """
 
     schema: Schema
@@ -280,7 +292,7 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The atomic cells, on which the own values of rows are known."""
+        """The transformation to atomic bins, which hold the own values of rows."""
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
@@ -289,12 +301,14 @@ class Setting:
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the sums that each answered criterion needs on the bins of a transformation; no table has a part in them."""
+        """Return the sums that each criterion with `answered_by` needs on the bins of a transformation. They depend on no
+        table.
+        """
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
     def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return the public facts about a table on these bins, the same as a released one has."""
+        """Return the public facts about a table on these bins, as readers of a release have them."""
         grouped = {
             column.name: _groups(binning, self.groups.get(column.name))
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -311,7 +325,7 @@ class Setting:
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
         """Return (n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
 
-        Bins of missing values are left out: a record that lacks one of the columns is in no cell.
+        Bins of missing values are left out, because a record without a value in one of the columns is in no cell.
         """
         chosen = dict(zip(columns, binnings, strict=True))
         all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
@@ -321,7 +335,9 @@ class Setting:
 
 
 def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return the groups that a column's released bins lie in; none where the acceptance file names none that fit."""
+    """Return the groups of [groups] that a column's released bins lie in; empty where it has none, or where bins straddle
+    groups.
+    """
     if coarser is None or not binning.refines(coarser):
         return ()
     into = binning.map_to(coarser)
@@ -330,10 +346,10 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """The public design of a regression, with its private fit once it is made.
+    """The public design of a regression, with its line once that is fitted.
 
-    `possible` (n_cells,) is False where the public raw rules exclude every record of a cell of the design.
-    `redraws` (n_draws, d) are slopes as the noise might have made them; they give the figure its noise deviation.
+    `possible` (n_cells,) is False where the public raw rules exclude every record of a cell of the design. `redraws` (n_draws,
+    d) are slopes after simulated noise, from which the standard deviation of the figure's noise is estimated.
     """
 
     design: Design
@@ -343,7 +359,7 @@ class Regression:
 
     @property
     def fitted(self) -> LinearModel:
-        """The private line. Raises LookupError where there is none."""
+        """The line that was fitted with noise or taken from the measurements. Raises LookupError if there is none."""
         if self.model is None:
             raise LookupError("the private fit is missing")
         return self.model
@@ -351,13 +367,14 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """Shared measurements as criteria use them: the limits of all their sums, for each transformation once.
+    """The shared measurements, and the limits that they give for all sums of criteria. Each transformation's limits are
+    computed once.
 
     Attributes
     ----------
-    measured : on the `common` bins of all transformations.
-    risk : probability, over the noise of the measurements, that any limit on any of the transformations is wrong.
-    transformations : how many there are; each gets an equal part of the risk.
+    measured : the measured tables, on the `common` bins of all transformations.
+    risk : upper bound of the probability, over the noise of the measurements, that some limit for some transformation is wrong.
+    transformations : the number of transformations; each gets an equal part of the risk.
     """
 
     measured: NoisyMarginals
@@ -367,7 +384,7 @@ class MeasuredAnswers:
     _known: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
 
     def limits(self, transformation: Transformation, setting: Setting) -> Mapping[str, Sequence[Limits]]:
-        """Return the limits of the sums of every criterion that is answered, on the bins of a transformation."""
+        """Return the limits of the sums of every criterion with `answered_by`, on the bins of a transformation."""
         from synthrelease.criteria.measured import all_limits
 
         key = tuple(binning.name for binning in transformation.binnings)
@@ -384,25 +401,27 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return for columns (n_cells,) False where the rules exclude every row. `raw` is over the bins of the cells."""
+    """Return a function of column names that returns (n_cells,) False where the rules exclude every row of a cell. `raw` is on
+    the bins of these cells.
+    """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """A round's information beside its candidate: regressions fitted before the loop or in this round, and the answers of
-    the shared measurements.
+    """The information for a score besides the candidate: the regressions fitted before the rounds or in this round, and the
+    answers of the shared measurements.
     """
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)
     answers: MeasuredAnswers | None = None
 
     def regression(self, name: str) -> Regression:
-        """Return the regression of a criterion. Raises LookupError when none was prepared for it."""
+        """Return the regression of a criterion. Raises LookupError if none was prepared for it."""
         if name not in self.regressions:
             raise LookupError(f"nothing was prepared for {name!r}")
         return self.regressions[name]
 
     def with_regression(self, name: str, regression: Regression) -> Fitted:
-        """Return the fitted regressions with another one for a criterion."""
+        """Return a copy in which a criterion has this regression."""
         return replace(self, regressions={**self.regressions, name: regression})

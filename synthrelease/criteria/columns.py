@@ -1,4 +1,4 @@
-"""Check the columns that a criterion names, and find the tables that it looks at."""
+"""Check the columns that a criterion names, and choose the tables that a criterion of marginals compares."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from synthrelease.settings.base import TERMS, Mistake, unknown
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Return a mistake for every name that is not a column."""
+    """Return a mistake for every name that is not a column of the schema."""
     return unknown(field, "a column", names, schema.names)
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake when some binning of a column has bins without a number."""
+    """Yield a mistake if a binning of the column in use has bins without a number."""
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -39,7 +39,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every binning that a configuration may use with a bin that straddles two coarser bins."""
+    """Yield a mistake for every binning in use that has a bin which straddles two bins of `coarser`."""
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -51,7 +51,9 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in columns to group by: unknown names, or [groups] whose bins cross the bins of an alternative."""
+    """Yield the mistakes in columns to group by: unknown names, and alternatives with a bin that straddles two bins of
+    [groups].
+    """
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -60,7 +62,7 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """Return (n_bins,) whether a bin meets a condition that names bins: bins of `coarser` where it is given."""
+    """Return (n_bins,) whether each bin has one of these labels, or lies in a bin of `coarser` with one, if that is given."""
     if coarser is None:
         return np.isin(binning.labels, list(labels))
     return np.isin(coarser.labels, list(labels))[binning.map_to(coarser)]
@@ -89,7 +91,7 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
 def representation_mistakes(
     setting: Setting, columns: Iterable[str], representation: Mapping[str, str], numbered: Collection[str]
 ) -> Iterable[Mistake]:
-    """Yield the mistakes in the binnings that a regression uses; columns in `numbered` need representative values."""
+    """Yield the mistakes in the alternatives that a regression uses; columns in `numbered` need representative values."""
     schema, columns = setting.schema, tuple(columns)
     for name in columns:
         alternatives = schema[name].alternatives
@@ -107,27 +109,29 @@ def representation_mistakes(
     yield from unknown_columns(schema, "representation", representation)
 
 
-# Which marginal tables a criterion compares, and how many that are.
+# Which marginal tables a criterion compares, and how many these are.
 #
-# Tables of at most k columns are about d^k / k! in number, all tables 2^d. So where nothing is said all tables are compared up
-# to `WIDE` columns, and those of at most three columns beyond. The table of all columns at once is one table however wide it
-# is, no dearer than any other: it is named as "all columns", and needs none of the tables between.
+# There are about d^k / k! tables of at most k of d columns, and 2^d tables in all. So the default is all tables for up to
+# `WIDE` columns, and tables of at most three columns for more. The table of all columns is a single table and costs no more
+# than any other, so "all columns" names it without the tables of fewer columns.
 
 MAX_TABLES = 100_000
-"""Tables that a criterion looks at: all of sixteen columns, or all of three columns of eighty; more would take hours."""
+"""Largest number of tables that a criterion compares, since more would take hours. This allows all tables of sixteen columns,
+and all tables of three of eighty columns.
+"""
 
 WIDE, LARGEST_WHEN_WIDE = 8, 3
-"""Up to so many columns all tables are compared unless something else is said; beyond, those of at most three columns."""
+"""Up to `WIDE` columns, the default is to compare all tables; beyond, tables of at most `LARGEST_WHEN_WIDE` columns."""
 
 ALL_COLUMNS = "all columns"
 
 
 OF_BINS = 'values = "bins" beside it: noisy tables have the number of rows in a bin, and not the own values of rows'
-"""What a criterion that measurements answer is expected to have."""
+"""The setting that a mistake asks for where measurements answer the criterion."""
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return the default number of columns in the compared tables; fewer where these tables are too many."""
+    """Return the default of `largest`, which is lower where there would be more than `MAX_TABLES` tables."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -138,7 +142,7 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 
 
 class MarginalCriterion(Criterion):
-    """The base class of criteria that compare marginals: the choice of the tables.
+    """The base class of criteria that compare marginals. It chooses the tables.
 
     Attributes
     ----------
@@ -170,7 +174,7 @@ class MarginalCriterion(Criterion):
 
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
-        """The terms of `tables`; None for the table of all columns."""
+        """The parsed terms of `tables`; None stands for the table of all columns."""
         return tuple(None if text.strip() == ALL_COLUMNS else FormulaTerm.of(text) for text in self.tables)
 
     @property
@@ -180,19 +184,21 @@ class MarginalCriterion(Criterion):
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting by which it compares tables that it does not name; empty where there is none."""
+        """Return the setting by which the criterion compares tables whose columns it does not name; empty if there is none."""
         unnamed = not self.tables or any(term is None or term.ways for term in self._named)
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
     def up_to(self, n_columns: int) -> int:
-        """Return of how many columns all tables are compared; 0 where only named ones are."""
+        """Return the largest k for which all tables of k columns are compared; 0 if only the tables in `tables` are
+        compared.
+        """
         if self.largest is None:
             return 0 if self.tables else usual_largest(n_columns)
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the increasing column indices of the tables compared by name, each once, without the tables that `up_to`
-        covers.
+        """Return the tables of `tables`, without those that `up_to` covers, as increasing column indices. No table occurs
+        twice.
         """
         width = len(layout.sizes)
         everything = tuple(range(width))
@@ -200,23 +206,23 @@ class MarginalCriterion(Criterion):
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return the arguments of `data.marginals.differences`: `largest`, and the tables `named`."""
+        """Return the arguments `largest` and `named` for `data.marginals.differences`."""
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """Return the names of the columns of these tables, for columns with so many bins."""
+        """Return the tables of `named` as column names. `bins` gives the number of bins of every column."""
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
     def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
-        """Return whether the table of just these columns is compared."""
+        """Return whether the table of exactly these columns is compared."""
         terms = (term for term in self._named if term is not None)
         sizes = ((term.ways or len(term.columns), {*term.columns}) for term in terms)
         named = any(ways == len(columns) and names <= {*columns} for ways, names in sizes)
         return named or len(columns) <= self.up_to(n_columns)
 
     def n_tables(self, layout: Layout) -> int:
-        """Return how many tables are compared."""
+        """Return the number of compared tables."""
         width = len(layout.sizes)
         return _tables_up_to(self.up_to(width), width) + len(self.named(layout))
 
@@ -234,7 +240,7 @@ class MarginalCriterion(Criterion):
         return [Mistake("largest", expected, f"{n_tables} tables")] if n_tables > MAX_TABLES else []
 
     def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
-        """Return the columns of every table that is compared."""
+        """Return the column names of every compared table."""
         names = tuple(column.name for column in facts.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
         small = [sets for size in range(1, self.up_to(len(names)) + 1) for sets in combinations(range(len(names)), size)]
@@ -262,21 +268,21 @@ Tables = TypeVar("Tables", bound=MarginalCriterion)
 
 
 class MarginalCriterionExplained(Explanation[Tables]):
-    """Explain an error of tables: which pairs of columns it protects."""
+    """Explain an error of marginal tables, and say which pairs of columns the criterion guards."""
 
     @property
     def asks_single_columns(self) -> bool:
-        """Whether no compared table has two columns."""
+        """Whether every compared table has one column."""
         named = all(term is not None and max(term.ways, len(term.columns)) == 1 for term in self.about._named)
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair's table is compared, and the loss of its association gives a cell an error above the
-        threshold.
+        """Return whether the pair's table is compared and has a cell with an error above the threshold when the association is
+        lost.
         """
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return (n_cells,) the largest difference of each released count from an original one within limits."""
+    """Return (n_cells,) the largest difference between each released count and an original count within the limits."""
     return np.maximum(limits.high - released, released - limits.low)

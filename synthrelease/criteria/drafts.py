@@ -1,7 +1,7 @@
-"""Draft criteria of each kind for a public file: what `init` writes, or why it writes none.
+"""Draft acceptance criteria of each kind for a public file, as `init` writes them into the acceptance file.
 
-A draft is made of facts about the public file alone. Its threshold and epsilon are first guesses, until the figures of noisy
-fits are known (`studio.drafting.criteria`).
+A draft is computed from the public file alone. Its threshold and epsilon are first guesses, which `studio.drafting.criteria`
+replaces after noisy fits.
 """
 
 from __future__ import annotations
@@ -18,27 +18,30 @@ from synthrelease.criteria.columns import LARGEST_WHEN_WIDE
 from synthrelease.data.linked import slot_name
 
 NOISE_SHARE = 6
-"""The noise scale of a figure is to be at most its threshold divided by this: then the figure also bounds other errors."""
+"""The noise scale of a figure should be at most its threshold divided by this number, so that the figure also gives useful
+error bounds.
+"""
 
 MOST_EPSILON = Fraction(1, 4)
-"""A figure that would need more is not drafted."""
+"""A criterion that would need a larger epsilon is not drafted."""
 
 MOST_UNIQUE = 0.2
-"""Share of the rows that occur once up to which a draft asks for a minimum count of rows."""
+"""Largest share of unique rows in the public file for which a draft asks for a minimum count of rows."""
 
 _NOT_OUTCOMES = ("age", "agep", "edad", "alter", "sex", "gender", "sexo", "race", "year", "month", "date")
-"""Parts of names of columns that people group by, rather than explain."""
+"""Words in the names of columns that are usually grouped by and not explained."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Partner:
-    """Another column, beside the rows that have a value of both.
+    """The association of a column with another column.
 
     Attributes
     ----------
-    distance : how strongly the two are associated: the share of all rows that would have to change for them to be independent.
-    smallest_group : rows in the smallest of the few groups of the other column that figures may be taken over; 0 where it has
-        too many.
+    distance : the strength of the association: the share of all rows that would have to change for the columns to be
+        independent.
+    smallest_group : the number of rows with both values in the smallest group of the other column; 0 where that column has too
+        many groups.
     """
 
     distance: float
@@ -47,20 +50,20 @@ class Partner:
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A drafted column of a public file, in its released bins.
+    """A drafted column of a public file, with its released bins.
 
     Attributes
     ----------
-    of_date : whether it is made from a date.
-    weight : whether it is a design weight.
-    alternative : what the bins that it is released in are called.
+    of_date : whether the column is a part of a date.
+    weight : whether the column is a design weight.
+    alternative : the name of the alternative with the released bins.
     limits : inner limits of the drafted bins of a column of numbers; None for categories.
-    mean_range : of a column of numbers: what values may be clipped to so that no mean moves by more than next to nothing.
-    line_range : likewise for a line, in which a few extreme rows may count as less than they are.
-    spread : the standard deviation of its values within `mean_range`.
-    category_rows : how often each category occurs in the file, by its label; empty for numbers.
-    missing_rows : rows without a value.
-    partners : the other columns, those with the strongest association with it first.
+    mean_range : for a column of numbers, a range to which values can be clipped with next to no change of means.
+    line_range : likewise for regressions, where a few extreme values may be clipped by more.
+    spread : the standard deviation of the values within `mean_range`.
+    category_rows : the number of rows of each category, by label; empty for numbers.
+    missing_rows : the number of rows without a value.
+    partners : the other columns, from the strongest association to the weakest.
     """
 
     name: str
@@ -82,31 +85,33 @@ class FileColumn:
 
     @property
     def rarest(self) -> str:
-        """The category that occurs least."""
+        """The category with the fewest rows."""
         return min(self.category_rows, key=lambda label: self.category_rows[label])
 
     @property
     def tied(self) -> float:
-        """Return how strongly the column is associated with all other columns."""
+        """Return the sum of the column's associations with all other columns."""
         return sum(partner.distance for partner in self.partners.values())
 
     @property
     def explained(self) -> bool:
-        """Return whether its name allows it to be a dependent variable: no age, sex, date or weight."""
+        """Return whether the column can be a dependent variable: it is no date and no weight, and its name has no word such as
+        age or sex.
+        """
         words = self.name.lower().replace("-", "_").split("_")
         return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileFacts:
-    """The public facts from which criteria are drafted; the private file is taken to have about as many rows.
+    """The facts about a public file from which criteria are drafted. The private file is assumed to have about as many rows.
 
     Attributes
     ----------
-    cell : the error of a cell of a small table that the draft allows at first, as a share of all rows.
-    unique : share of the rows that occur once in the bins of the draft.
-    strongest : pairs of columns that are associated beyond chance, those with the strongest associations first.
-    members : the columns of a member, where rows are roots that may have several.
+    cell : the first threshold for the error of a cell of a small table, as a share of all rows.
+    unique : the share of the rows that are unique in the bins of the draft.
+    strongest : pairs of columns that are associated beyond chance, from the strongest association to the weakest.
+    members : the columns of members, such as persons of a household; empty without [members].
     """
 
     columns: tuple[FileColumn, ...]
@@ -118,25 +123,29 @@ class FileFacts:
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:
-        """Return columns of numbers that look like dependent variables, the most associated first."""
+        """Return the columns of numbers that can be dependent variables, from the most to the least associated."""
         numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
         return tuple(sorted(numeric, key=lambda column: -column.tied))
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Return columns of two categories that look like dependent variables, the most associated first."""
+        """Return the columns of two frequent categories that can be dependent variables, from the most to the least
+        associated.
+        """
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
-        """Return at most so many columns of numbers, the strongest partners first."""
+        """Return at most `most` columns of numbers, from the strongest association with this column to the weakest."""
         named = {partner.name: partner for partner in self.columns}
         fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
-        """Return at most so many columns to group by, the strongest partners first; each group has `least` rows with values."""
+        """Return at most `most` columns to group by, from the strongest association to the weakest. Each group has `least` rows
+        with values.
+        """
         named = {fitting.name: fitting for fitting in self.columns}
         large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
         fits = [named[name] for name in large if not named[name].weight]
@@ -148,16 +157,17 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """One criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses, until figures are known.
+    """The draft of one criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses.
 
     Attributes
     ----------
-    seen : the figure on the public file: between its halves, in fits, and if columns were independent.
-    about : the size of what its figure is an error of, such as a share or a standard deviation; None where the figure says it.
-    in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
-        bins are too wide for it; empty where it stands for none.
-    asks : "single columns", or "shares of single columns" where its figure is one, which independent columns have right;
-        "pairs" where it is about associations at large: a draft needs one of these that independent columns fail.
+    seen : a text with the criterion values on the public file: between its halves, in fits, and for independent columns.
+    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None where the
+        criterion value is already relative.
+    in_place_of : the name of the criterion that this one replaces if the bins are too wide for a strict threshold of that
+        criterion; empty for none.
+    asks : "single columns" or "shares of single columns" for a criterion that independent columns meet; "pairs" for one about
+        associations in general, of which a draft needs at least one that independent columns fail.
     """
 
     settings: Mapping[str, object]
@@ -168,7 +178,9 @@ class CriterionDraft:
     asks: Asked = ""
 
     def ignoring(self, names: Sequence[str]) -> CriterionDraft:
-        """Return a criterion that compares the rows of every column, without these columns in the comparison."""
+        """Return the draft with these columns added to `ignored`, if it is of the kind faithfulness; other drafts are
+        unchanged.
+        """
         if "exact" not in self.settings:
             return self
         ignored = self.settings.get("ignored")
@@ -186,32 +198,34 @@ class CriterionDraft:
         about: float | None = None,
         asks: Asked = "",
     ) -> CriterionDraft:
-        """Return the draft of a criterion, with the settings of its kind in the order in which they are written."""
+        """Return the draft of a criterion with its settings in the order of the file."""
         written = {"name": name[:80], "kind": kind, **settings, "epsilon": epsilon}
         return cls(settings=written, remark=remark, about=about, asks=asks)
 
 
 def budget(least: float) -> Fraction:
-    """Return an epsilon of at least this much, in thousandths; in hundredths from a tenth on."""
+    """Return `least` rounded up to thousandths, or to hundredths from 0.1 on."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
 
 Drafts = Iterable[CriterionDraft | str]
-"""Criteria of one kind for a public file, each with first guesses; a text for what was left out, and why."""
+"""The drafts of one kind for a public file, or a text that says which criterion was left out and why."""
 
 _MANY = 20
-"""Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
+"""Beyond this number of columns a draft compares only tables of two columns, because tables of three take seconds in every
+round.
+"""
 _MOST_BY = 6
-"""Groupings of a share of rows."""
+"""Largest number of columns to group a share of rows by."""
 _BINS_OF_NEIGHBOURS = 12
-"""Bins of a column from which on a bin and its two neighbours are at most a quarter of them."""
+"""From this number of bins on, a bin and its two neighbours are at most a quarter of all bins."""
 _ROWS_FOR_A_CELL = 4
-"""Rows of a file for each cell of the columns that faithfulness compares: then most rows have a similar one."""
+"""Rows of the file for each cell of the columns that faithfulness compares, so that most rows have a similar row."""
 
 
 def _share(part: float) -> float:
-    """Round the first guess of a threshold to two digits."""
+    """Return the first guess of a threshold, rounded to two significant digits."""
     return float(f"{part:.2g}")
 
 
@@ -220,7 +234,7 @@ def _names(columns: Iterable[FileColumn]) -> list[str]:
 
 
 def absolute_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a limit on each cell of small tables, and one on each bin of single columns."""
+    """Draft a criterion for the cells of small tables, and one for the bins of single columns."""
     largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
     kind, epsilon = "absolute_marginal_error", budget(NOISE_SHARE / (file.n_rows * file.cell))
     remark = f"no cell of a table of up to {largest} columns may have an error above this share of all rows"
@@ -233,7 +247,9 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a limit on the ratios of bins. At a clip of 1.25 the sensitivity is about 1.6 over the rows of the rarest bin."""
+    """Draft a criterion for the ratios of bins. With a clip of 1.25 the sensitivity is about 1.6 / (number of rows in the
+    rarest bin).
+    """
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
     step = 1.25**2 / max(1.0, file.n_rows * min([0.01, *shares]))
@@ -247,7 +263,7 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
 
 
 def mean_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a limit on the typical table of two columns, a limit on the most associated tables, and the same for members."""
+    """Draft criteria for the mean error of all tables of two columns, of the most associated ones, and of tables of members."""
     kind, remark = "mean_marginal_error", "the share of rows in a wrong cell, on average over all tables of two columns"
     settings: dict[str, object] = {"tables": ["all 2-way"], "threshold": 0.05}
     yield CriterionDraft.of("typical error of pairs", kind, remark, settings, asks="pairs")
@@ -273,7 +289,7 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 
 def conditional_mean(file: FileFacts) -> Drafts:
-    """Draft the means of the two columns of numbers with the strongest associations, by up to three of these."""
+    """Draft the means of the two columns of numbers with the strongest associations, grouped by up to three columns each."""
     remark = "no mean of a group, nor the overall mean, may have an error above this; values beyond `range` count as its ends"
     for column in file.outcomes[:2]:
         low, high = column.mean_range
@@ -284,9 +300,10 @@ def conditional_mean(file: FileFacts) -> Drafts:
 
 
 def conditional_median(file: FileFacts) -> Drafts:
-    """Draft the median of the column of numbers that is associated most with others.
+    """Draft the median of the column of numbers with the strongest associations.
 
-    Of few bins it must lie in the released one itself: with its neighbours that would be most of the range.
+    If the column has few bins, the original median must lie in the bin of the released one. Otherwise it may lie in a
+    neighbouring bin.
     """
     for column in file.outcomes[:1]:
         within = 1 if column.n_bins >= _BINS_OF_NEIGHBOURS else 0
@@ -311,9 +328,11 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft how far members of a root are alike in the column in which the first two are most, and the mean of a number."""
+    """Draft two means over roots, such as households: the agreement of their members in the column in which the first two
+    members are most strongly associated, and the mean of a column of numbers.
+    """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
-    beside = dict[str, float]()  # how much the first two members of a root are associated in a column
+    beside = dict[str, float]()  # the association between the first two members of a root in each column
     for name in file.members:
         first, second = (slot_name(name, slot) for slot in (1, 2))
         partner = by_name[first].partners.get(second) if first in by_name else None
@@ -333,9 +352,9 @@ def mean_of_roots(file: FileFacts) -> Drafts:
 
 
 def regression_one_step(file: FileFacts) -> Drafts:
-    """Draft the line of the column of numbers that is associated most with others, on up to three of these that are numbers.
+    """Draft the linear regression of the most associated column of numbers on up to three columns of numbers.
 
-    It is that of the file; or, where bins of the features are too wide for that, the file's on their bins.
+    A second draft uses the bins of the features, for files in which these are too wide for the first.
     """
     remark = (
         "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond `ranges` "
@@ -349,9 +368,9 @@ def regression_one_step(file: FileFacts) -> Drafts:
 
 
 def logistic_regression(file: FileFacts) -> Drafts:
-    """Draft the odds of the two categories with the strongest associations, on up to three columns of numbers."""
+    """Draft the logistic regression of the most associated column of two categories on up to three columns of numbers."""
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
-        yield "logistic_regression: no column of two frequent values has columns of numbers beside it"
+        yield "logistic_regression: no column of two frequent values is associated with columns of numbers"
     remark = (
         "no log odds ratio per standard deviation of a feature may have an error above this; values beyond `ranges` count as "
         "their ends"
@@ -370,7 +389,7 @@ def _regression(
     limits: Mapping[str, object],
     remark: str,
 ) -> Iterable[CriterionDraft]:
-    """Draft a regression by the own values of the features, and one by their bins that may stand in its place."""
+    """Draft a regression on the own values of the features, and one on their bins that may replace it."""
     if not features:
         return
     kind = "regression_one_step" if target.limits is not None else "logistic_regression"
@@ -386,7 +405,7 @@ def _regression(
 
 
 def faithfulness(file: FileFacts) -> Drafts:
-    """Draft similar rows in the columns most associated: in as many as a file of this size has such rows for."""
+    """Draft the share of similar rows, over the most associated columns. A larger file allows more columns."""
     compared, cells = list[FileColumn](), 1
     for column in sorted(file.columns, key=lambda column: -column.tied):
         near = 2 if column.limits is not None else 1
@@ -406,7 +425,7 @@ def faithfulness(file: FileFacts) -> Drafts:
 
 
 def face_privacy(file: FileFacts) -> Drafts:
-    """Draft that each row occurs twice, where not too many rows of the public file occur once."""
+    """Draft that each released row occurs at least twice, unless too many rows of the public file are unique."""
     if file.unique > MOST_UNIQUE:
         yield (
             f"face privacy: {file.unique:.0%} of the public rows occur once in these columns, and a table in which each occurs "
@@ -435,7 +454,7 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "faithfulness": faithfulness,
     "face_privacy": face_privacy,
 }
-"""What `init` drafts of each kind, in the order of its file; or why it drafts none."""
+"""The drafting function of each kind, in the order of the drafted file; or the reason for drafting none."""
 
 ASKED_FOR: Mapping[str, str] = {
     "absolute_marginal_error": "Every cell of a table of columns: the largest error of a share of the rows",
@@ -447,9 +466,9 @@ ASKED_FOR: Mapping[str, str] = {
     "difference_in_proportions": "How often a value occurs, also in groups: the largest error of a share of a group",
     "kolmogorov_distance": "How a column is distributed, also in groups: the largest error of a cumulated share",
 }
-"""What somebody asks for in words who names columns and a threshold alone; kinds that need more are not here."""
+"""A description of each kind that can be added with only columns and a threshold."""
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the criteria of all kinds for a public file, and a text for each that was left out."""
+    """Return the drafts of all kinds for a public file, and a text for each criterion that was left out."""
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

@@ -1,7 +1,8 @@
-"""Explain a criterion in public: its words, its sensitivity, and what its figure says about other questions.
+"""Base class of explanations: the meaning of a criterion in words, its sensitivity, and the error bounds that follow from its
+value.
 
-Nothing here scores. What is said follows from public facts (`criteria.facts`): from a released table, from the settings, or,
-in a rehearsal, from rows that are public.
+Explanations do not score candidates. They use public facts only (`criteria.facts`): a released table, the settings, or the
+public rows of a rehearsal.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ Kind = TypeVar("Kind", bound=Criterion)
 
 @dataclass(frozen=True)
 class Explanation(Generic[Kind]):
-    """Explain a criterion to readers of a release, and to a steward before a release.
+    """Explain a criterion to the readers of a release, and to the steward before a release.
 
-    A kind says of itself what it can; what it cannot say has a reason (`no_sensitivity`, `no_bounds`, `no_offender`), and
-    tests/test_contracts.py demands one or the other.
+    Each kind overrides the methods that apply to it, or gives a reason why it does not (`no_sensitivity`, `no_bounds`,
+    `no_offender`). tests/test_contracts.py requires one or the other.
     """
 
     about: Kind
     bounds_every_cell: ClassVar[bool] = False
-    """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
+    """Whether the figure bounds the error of every cell of small tables. Most other bounds rest on this one."""
     no_sensitivity: ClassVar[str] = ""
-    """Why, or when, the sensitivity does not follow from what a bundle holds."""
+    """The reason why, or the cases in which, the sensitivity does not follow from the files of a bundle."""
     no_bounds: ClassVar[str] = ""
-    """Why the figure says nothing about queries that no criterion named."""
+    """The reason why no bounds of other quantities follow from the figure."""
     no_offender: ClassVar[str] = ""
-    """Why no part of the public table can be named as the one with the largest error."""
+    """The reason why no part of the table can be named as the one with the largest error."""
 
-    # Words, for card, plan and report.
+    # Texts for card, plan and report.
 
     def sentence(self, facts: PublicFacts) -> str:
-        """Return the meaning of the figure, for readers of the card."""
+        """Return a sentence for the card that says what the figure is."""
         raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
@@ -50,61 +51,62 @@ class Explanation(Generic[Kind]):
             return "share of the rows"
         raise NotImplementedError
 
-    # What readers compute themselves.
+    # Values that readers of a release can compute.
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the figure, from public facts alone; None where they do not determine it."""
+        """Return the sensitivity of the figure from public facts; None if they do not determine it."""
         return 1 / facts.n if self.about.counts_rows else None
 
     def public_figure(self, facts: PublicFacts) -> float | None:
-        """Return the figure, where the released table alone determines it; None where it depends on private counts."""
+        """Return the figure if the released table alone determines it; None if it depends on private counts."""
         return None
 
-    # What follows for other questions.
+    # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return what follows for the original table when the exact figure is at most `limit`; None where nothing follows."""
+        """Return what follows for the original table if the exact figure is at most `limit`; None if nothing follows."""
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return the most that the exact figure grows when all kept rows of the file replace the drawn ones, except at the risk
-        of the drawing, with rows counted as shares; None without a limit (theory 13.17, drawn shares).
+        """Return an upper limit on the growth of the exact figure when all kept rows of the file replace the drawn sample, with
+        rows counted as shares. The limit fails with at most the risk of the drawing; None means that there is no limit (theory
+        13.17, drawn shares).
         """
         return None
 
     def every_cell_up_to(self, n_columns: int) -> int:
-        """Return of how many columns a table may be for the figure to bound the error of each of its cells; 0 for none."""
+        """Return the largest number of columns of tables in which the figure bounds the error of each cell; 0 for none."""
         return 0
 
-    # Before a release, for a plan and a rehearsal.
+    # For a plan and a rehearsal, before a release.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return a lower limit of the sensitivity for any candidate of n rows; None where the settings do not determine it."""
+        """Return a lower limit of the sensitivity for any candidate of n rows; None if the settings do not determine one."""
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Estimate how long a score takes on one core, beyond a few passes through the cells that occur."""
+        """Return an estimate of the seconds that a score takes on one core, beyond a few passes over the occupied cells."""
         return 0.0
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return whether the figure looks at each column by itself. Then a table of independent columns with the right
-        shares meets it, whatever the threshold is, and it shows nothing about associations.
+        """Return whether the figure depends on each column separately. Then a table of independent columns with the right
+        shares meets any threshold, and the figure shows nothing about associations.
         """
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the figure concerns these two columns together: it names them, or must fail when their association
-        is lost.
+        """Return whether the criterion is about the association of these two columns: it names both, or must fail if their
+        association is lost.
         """
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return where on public rows the figure comes from; None where the class says why (`no_offender`), or for a perfect
-        candidate.
+        """Return the part of the public table with the largest error; None where the class has a reason (`no_offender`), or
+        where there is no such part.
 
         Parameters
         ----------
-        public : a table of public rows on the candidate's bins. Never a private one: see `criteria.facts`.
+        public : a table of public rows on the candidate's bins; never a private table (see `criteria.facts`).
         """
         return None

@@ -1,7 +1,7 @@
-"""Face privacy as a criterion: no row of the candidate, or none of its parts, occurs fewer than `minimum_count` times.
+"""The criterion face privacy: every row of the candidate, or every combination of some columns, occurs at least `minimum_count`
+times.
 
-Paper 4.6; theory 3.7, face privacy. The stricter form, over every choice of some columns, is what a stakeholder of the paper
-asked for first.
+Paper 4.6; theory 3.7, face privacy. A stakeholder of the paper asked for the stricter form, over all choices of some columns.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from synthrelease.settings.base import Mistake
 class RareRows(Criterion):
     """The number of distinct released rows that occur fewer than `minimum_count` times; it must be 0.
 
-    With `columns` = b it counts instead, over every choice of b columns, the combinations of their bins that occur, but fewer
-    than `minimum_count` times. At 0 no combination of fewer columns is rarer either: its count is a sum of theirs. All tables
-    of b columns are looked at, C(d, b) of them and at most `MAX_TABLES`.
+    With `columns` = b, the criterion instead counts the combinations of bins that occur, but fewer than `minimum_count` times,
+    over all choices of b columns. If there are none, no combination of fewer columns is rare either, because its count is a sum
+    of counts of such combinations. There are C(d, b) tables of b columns; at most `MAX_TABLES` are allowed.
 
     Privacy
     -------
-    Looks at the candidate alone, which is already differentially private: costs nothing.
+    The figure uses only the candidate, which is already differentially private. It costs no budget.
 
     Attributes
     ----------
@@ -68,9 +68,7 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Return the minimum count of a whole row; 1 where only some columns are compared, since nothing is promised about
-        whole rows.
-        """
+        """Return the minimum count of whole rows; 1 if `columns` is set, because then nothing is promised about whole rows."""
         return self.minimum_count if self.columns is None else 1
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -87,11 +85,11 @@ class RareRows(Criterion):
     def _rare(self, table: Counts) -> float:
         rows = float((table.counts < self.minimum_count).sum())
         if self.columns is None or not rows or self.columns == len(table.layout.sizes):
-            return rows  # where no row is rare, no part of one is
+            return rows  # if no row is rare, no part of a row is rare
         return float(sum(rare for _, rare in self._rare_parts(table)))
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Yield the columns of every choice, and how many of its cells are neither empty nor frequent enough."""
+        """Yield every choice of columns, and how many of its combinations occur, but fewer than `minimum_count` times."""
         from synthrelease.data.marginals import sub_tables
 
         width = self.columns or len(table.layout.sizes)
@@ -122,7 +120,7 @@ class RareRowsExplained(Explanation[RareRows]):
         return self.about._rare(facts.table)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the columns with the most rare combinations; only the candidate is used."""
+        """Return the table with the most rare combinations. Only the candidate is used."""
         if self.about.columns is None:
             return None
         columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda table: table[1])

@@ -1,8 +1,8 @@
-"""Hold what is public about a criterion as values: facts about a table, scores and queries, known errors, a shared noise.
+"""Public values that criteria use and return: facts about a table, queries and scores, known errors, shared noise, and texts.
 
-The facts that a criterion's sentence, its sensitivity and its use in bounds rest on are made from release.json by
-`bundle.limits`, and from a loaded release by `published.folder`; a criterion cannot tell. They hold criteria; which kind one
-is, a criterion that builds on another finds out by its class.
+`bundle.limits` makes the facts about a table from release.json, and `published.folder` from a loaded release. A criterion's
+sentence, its sensitivity and its error bounds depend on these facts only. The facts also hold the other criteria, for a
+criterion that refers to another one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column: its label, and (n_bins,) which bins are in it."""
+    """A group of released bins of a column, with its label and (n_bins,) whether each bin is in the group."""
 
     label: str
     inside: tuple[bool, ...]
@@ -38,12 +38,12 @@ class PublicFacts:
 
     Attributes
     ----------
-    n : its number of rows.
-    groups : what the acceptance file groups the bins of columns to, by column.
-    criteria : the criteria that can be read, by name.
-    counts : the released table; None where only words are asked for.
-    raw : the rules for private rows on the released bins; None where they are not asked for.
-    linked : how members stand in the record of their root; None where rows have no members.
+    n : the number of rows.
+    groups : the groups of bins from [groups] in the acceptance file, by column.
+    criteria : the criteria of known kinds, by name.
+    counts : the released table; None if only texts are needed.
+    raw : the plausibility rules for private rows, on the released bins; None if they are not needed.
+    linked : the positions of members in the record of their root; None without [members].
     """
 
     n: int
@@ -59,11 +59,11 @@ class PublicFacts:
         return {column.name: column for column in self.columns}
 
     def unit(self, name: str) -> str:
-        """Return the unit of a column, empty where it has none."""
+        """Return the unit of a column; empty if it has none or is unknown."""
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
-        """Explain how the grids of some columns change their values; empty where every value is on its grid."""
+        """Return a text that says to which grid the values of some columns are rounded; empty if no value changes."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
         grids = [f"{column.name.replace('_', ' ')} to the nearest {column.step:g} {column.unit}" for column in coarse]
@@ -71,7 +71,7 @@ class PublicFacts:
 
     @property
     def table(self) -> Counts:
-        """Return the released table. Raises LookupError where these facts do not include it."""
+        """Return the released table. Raises LookupError if these facts do not include it."""
         if self.counts is None:
             raise LookupError("the released table is not among these facts")
         return self.counts
@@ -81,39 +81,37 @@ class PublicFacts:
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-        """Return the entries of `cells` or `possible` for bins that hold values, without those of missing values."""
+        """Return the entries of `cells` or `possible` without the bins of missing values."""
         shape = [len(self.by_name[name].labels) for name in names]
         return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
 
     def rows_with_values(self, names: tuple[str, ...]) -> int:
-        """Return the released rows that have a value in all of these columns."""
+        """Return the number of released rows that have a value in all of these columns."""
         bins = {name: self.table.digits(self.table.layout.index(name)) for name in names}
         valued = np.all([bins[name] < self.by_name[name].present for name in names], axis=0)
         return int(self.table.counts[valued].sum())
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return (n_cells,) over the product of released bins: False where raw rules exclude every record of the cell."""
+        """Return (n_cells,) over the product of released bins: False where the raw rules exclude every record of the cell."""
         if self.raw is None:
             raise LookupError("the rules for private rows are not among these facts")
         return ~self.raw.structural_zeros([self.raw.layout.index(name) for name in names]).ravel()
 
 
-# What happens to a table when two of its columns lose what ties them together, and who would notice.
-#
-# A rehearsal asks it of every pair of columns, so that nobody finds out after a release that "diabetes : hospital" was looked
-# at by no criterion.
+# The loss of the association of two columns. A rehearsal checks for every pair whether some criterion would notice the loss, so
+# that nobody finds out only after a release that no criterion was about "diabetes : hospital".
 
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns as they would be if they were independent, with the right shares each.
+    """Two columns as they would be if they were independent, each with the right shares.
 
     Attributes
     ----------
-    columns : their names.
-    distance : how far their table would then be off: total variation, a share of the rows.
-    largest_cell : how far its worst cell would be off, as a share of the rows.
-    n_columns : of the whole table.
+    columns : the names of the two columns.
+    distance : the total variation distance of their table from the true one, as a share of the rows.
+    largest_cell : the largest error of a cell of their table, as a share of the rows.
+    n_columns : the number of columns of the whole table.
     """
 
     columns: frozenset[str]
@@ -122,16 +120,19 @@ class LostPair:
     n_columns: int
 
     def is_one_of(self, column: str, others: Iterable[str]) -> bool:
-        """Return whether the pair is this column and one of the others."""
+        """Return whether the pair consists of this column and one of the others."""
         return column in self.columns and any(self.columns == {column, other} for other in others)
 
 
-# What the limit of a criterion's true error says about the original table, as bounds take it (theory 13, error bounds).
+# What follows for the original table from an upper limit of a criterion's exact figure, as input to bounds (theory 13, error
+# bounds).
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """A bound: no cell of a table of at most `largest` columns, nor of one of the `tables`, has an error above `rows`."""
+    """A bound of cells: no cell of a table of at most `largest` columns, or of one of the `tables`, has an error above
+    `rows`.
+    """
 
     rows: int
     largest: int
@@ -139,13 +140,15 @@ class CellError:
     tables: tuple[frozenset[str], ...] = ()
 
     def holds_for(self, columns: Sequence[str]) -> bool:
-        """Return whether the cells of the table of these columns are among them."""
+        """Return whether the bound holds for the cells of the table of these columns."""
         return len(columns) <= self.largest or frozenset(columns) in self.tables
 
 
 @dataclass(frozen=True, kw_only=True)
 class RatioError:
-    """A bound on the ratio of two counts: in no single column does a count, plus 1, differ by more than this factor."""
+    """A bound of ratios: for every bin of every column, released and original count, each plus 1, differ by at most this
+    factor.
+    """
 
     factor: float
     criterion: str
@@ -153,11 +156,11 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound: no mean of `column` has an error above `most` in the groups of `by`, nor overall where `overall` says so.
+    """A bound of means: no mean of `column` has an error above `most` in the groups of `by`, nor overall if `overall` is True.
 
-    `lowest` and `highest` clip the numbers; `size_margin` gives the sizes below which a group is filled up. `values` are
-    (n_present,) the lowest and the highest that an original row of each bin counts as: twice its number, where the criterion
-    is about bin numbers.
+    Values are clipped to `lowest` and `highest`. `size_margin` determines the sizes below which a group is filled up. `values`
+    are two arrays (n_present,) with the lowest and the highest value that an original row of each bin counts as; both are the
+    bin's number if the criterion uses representative values.
     """
 
     most: float
@@ -173,10 +176,10 @@ class MeanError:
 
 @dataclass(frozen=True, kw_only=True)
 class Unmatched:
-    """All but `rows` original rows have a similar released row for themselves.
+    """A bound from faithfulness: all but `rows` original rows are paired with a similar released row.
 
-    `steps`: for the columns that may be one bin apart, whether each bin is similar to the next one up. `ignored` columns may
-    differ in any way.
+    `steps` says for each column that may be one bin apart whether each bin is similar to the next higher one. The `ignored`
+    columns are not compared.
     """
 
     rows: int
@@ -187,9 +190,10 @@ class Unmatched:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumError:
-    """Weighted sums over the cells of the table of some columns are at most so much: weights . R <= most, one by one.
+    """Upper limits of weighted sums over the cells of the original table R of some columns: sum of weights R <= most for each
+    sum.
 
-    `weights` has an array with an axis for each column, over all its released bins, for every sum.
+    `weights` has one array for every sum, with one axis for each column over all its released bins.
     """
 
     columns: tuple[str, ...]
@@ -199,7 +203,7 @@ class SumError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumErrors:
-    """Everything that one criterion says about weighted sums, over tables of different columns."""
+    """All limits of weighted sums that follow from one criterion, for tables of different columns."""
 
     sums: tuple[SumError, ...]
     criterion: str
@@ -208,52 +212,56 @@ class SumErrors:
 KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
 
 
-# Figures that share one noise: which ones do, and what their readers know of it. Nothing private is here.
+# Figures that share one noise vector. Nothing here is private.
 #
-# They are the figures of a dataset that a joint test accepted, where the whole release is pure: all of them are fixed before
-# any is released, and one vector of noise costs the sum of what each would have paid for noise of its own (theory 4.4, figures
-# that share a noise). Of the figures of a round the limits of bounds would not hold (theory 13.1, limit behind an accepted
-# figure): that one of them passed would tell how large the noise of the others is.
+# These are the figures of a dataset that a joint test accepted, in a release with pure differential privacy. All of them are
+# fixed before any is released, and one noise vector costs the sum of the epsilons that the figures would have cost separately
+# (theory 4.4, figures that share a noise). Figures that decide a round cannot share noise, because the limits of bounds would
+# not hold (theory 13.1, limit behind an accepted figure): that one of them passed would be evidence about the noise of the
+# others.
 
 MECHANISM = "K-norm: one noise for several figures"
-"""The mechanism that protects such a value, in words."""
+"""The name of the mechanism of such a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise of one of several figures that share their noise.
+    """The noise of one of several figures that share a noise vector.
 
     Attributes
     ----------
-    figures : how many share it.
-    epsilon : of all of them together.
+    figures : the number of figures that share it.
+    epsilon : the epsilon of all these figures together.
     """
 
     figures: int
     epsilon: Fraction
 
     def sd(self, sensitivity: float, rows: int) -> float:
-        """Return its standard deviation, in the figure's unit."""
+        """Return the standard deviation of the noise, in the unit of the figure."""
         grid = shared_grid(sensitivity, rows)
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
     def beyond(self, rows: int, risk: float) -> int:
-        """Return the largest absolute noise, in steps of the figure's grid, except with at most this risk (0 to 1)."""
+        """Return a number of grid steps that the absolute noise exceeds with at most this probability (0 to 1)."""
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
-        """Return a number that the exact figure exceeds with at most this probability (0 to 1/2).
+        """Return an upper limit that the exact figure exceeds with at most this probability (0 to 1/2).
 
-        The law is symmetric, so that one side has half of the risk of both. A step is for the rounding to the grid.
+        The noise distribution is symmetric, so a one-sided limit has half of the two-sided risk. One step is added for the
+        rounding to the grid.
         """
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """Return the standard deviation but for the grid: for figures whose number of rows is not known."""
+        """Return the standard deviation without the effect of the grid, for figures whose number of rows is unknown."""
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the reason of a charge of this epsilon, and its standard deviation over that of a noise of its own."""
+        """Return the text for a charge of this epsilon, with the ratio of the standard deviation to that of separate Laplace
+        noise.
+        """
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -261,7 +269,8 @@ class OneNoise:
 
 
 def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | None = None) -> float:
-    """Return the standard deviation of a figure's noise but for its grid: of Laplace noise of its own, or of a `shared` one.
+    """Return the standard deviation of a figure's noise without the effect of the grid, for separate Laplace noise or for
+    `shared` noise.
 
     Examples
     --------
@@ -272,11 +281,12 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """Return the noise that figures share, by the names of these: of none, or of two and more.
+    """Return the shared noise of the figures that share one, by name: empty, or two or more figures.
 
-    A function of their budgets alone, so it is public. All begin together; as long as the one with the largest epsilon (the
-    first of several) would have less noise by itself, or there are more than the law of the noise is computed for, it leaves.
-    So nobody's noise grows: with m figures of E in all, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
+    The result is a function of the epsilons alone, so it is public. The search starts with all figures. The figure with the
+    largest epsilon (the first one of several) is removed as long as it would have less noise separately, or as there are more
+    than `MOST_NUMBERS` figures. So no figure's noise grows: with m figures and a total epsilon E, sqrt((m + 1)(m + 2) / 3) / E
+    is at most sqrt(2) / epsilon.
     """
     left = dict(epsilons)
     while len(left) > 1:
@@ -287,25 +297,25 @@ def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
     return {}
 
 
-# What a criterion asks of the private table, and what comes of it.
+# The query of a criterion to the private table, and the score.
 
 ANSWERED = "none: an upper bound that follows from the published measurements"
-"""The mechanism of a criterion that measurements answer."""
+"""The name of the mechanism of a criterion with `answered_by`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """The result of one criterion, as it may be published.
+    """The publishable result of one criterion for one candidate.
 
-    `sensitivity` and `noise_sd` are in the units of `value`; None where no noise is added. A value that is not a number
-    does not pass.
+    `sensitivity` and `noise_sd` are in the unit of `value`, and None if no noise is added. A value of NaN does not pass.
 
     Attributes
     ----------
-    noise_bound : where the noise is not added to the figure itself: an estimate of what it moves the figure by at most, in 95
-        of 100 cases.
-    decides : whether this very figure was compared with the threshold; it is then known only because it passed.
-    one_noise : where several figures share one noise, that noise; `epsilon` is this figure's share of what it cost.
+    noise_bound : if the noise is not added to the figure itself, an estimate of the change of the figure that the noise exceeds
+        in 5% of cases.
+    decides : whether the candidate was accepted by comparing this figure with the threshold; such a figure is published only
+        because it passed.
+    one_noise : the noise that the figure shares with others, or None; `epsilon` is this figure's part of its epsilon.
     """
 
     name: str
@@ -324,15 +334,17 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """The query of a criterion to the private table. Asking is public; only `figure` and `slack` see counts.
+    """The query of a criterion to the private table. The query itself is public; only the functions `figure` and `slack` read
+    counts.
 
     Attributes
     ----------
-    figure : the exact figure of a private table; total.
-    sensitivity : largest change of the figure when one record is replaced, > 0.
-    slack : how far a private table is from failing: at or above 0 just when the figure is at or below the threshold, and of
-        sensitivity 1. By default (threshold - figure) / sensitivity; a criterion may know a sharper one.
-    void : the candidate fails whatever the private table is (a group without rows, say); the figure is paid for all the same.
+    figure : a function that returns the exact figure of any private table.
+    sensitivity : the largest change of the figure when one record is replaced, above 0.
+    slack : a function that returns how far a private table is from failing. It has sensitivity 1, and is at least 0 if and only
+        if the figure is at most the threshold. The default is (threshold - figure) / sensitivity.
+    void : whether the candidate fails for any private table, for example because a group has no rows. The figure is charged all
+        the same.
     """
 
     figure: Callable[[Counts], float]
@@ -342,28 +354,28 @@ class Query:
 
 
 def outward(bound: float) -> float:
-    """Return an upper bound with room for the rounding of a few sums and quotients of floats: never below it, whatever its
-    sign.
-    """
+    """Return a slightly larger upper bound that also covers the rounding of a few sums and quotients of floats."""
     return bound + abs(bound) * 2.0**-40
 
 
-# How names and figures are written in the sentences about a release.
+# Format of names and numbers in the sentences about a release.
 
 
 def words(name: str) -> str:
-    """Return a name from a file as words."""
+    """Return a name from a file with spaces in place of underscores."""
     return name.replace("_", " ")
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """Return a figure to so many significant digits, whole numbers in full; with thousands set apart."""
+    """Return a number as text to `digits` significant digits with thousands separators; whole numbers in full, and None as "not
+    bounded".
+    """
     if value is None:
         return "not bounded"
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
     text = f"{value:.{digits}g}"
-    if "e+" in text:  # 130 to two digits is no 1.3e+02
+    if "e+" in text:  # write 130, not 1.3e+02
         return f"{float(text):,.0f}"
     if abs(value) < 1000:
         return text
@@ -372,7 +384,7 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Return a setting in words: numbers, names, and lists or tables of them."""
+    """Return the value of a setting as text: a number, a name, or a list or table of these."""
     if isinstance(value, Mapping):
         return ", ".join(f"{words(str(key))}: {in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
@@ -383,9 +395,7 @@ def in_words(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """Return the groups over which a figure is taken: groups of columns, with the labels of [groups] where they exist, and
-    all rows.
-    """
+    """Return a text that names the groups of a criterion, with the labels of [groups] where a column has them."""
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -396,7 +406,9 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Return the values that original rows count as in a regression, in words, where these differ from their own values."""
+    """Return a text that says how the values of original rows in a regression differ from their own values; empty if they do
+    not.
+    """
     which = {
         "bins": "original rows count by the numbers of their bins",
         "own target": "features count by the numbers of their bins",
@@ -406,13 +418,12 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
     return "".join(f"; {text}" for text in (which.get(values, ""), limits, grids) if text)
 
 
-# Where a figure comes from: the table, cell, group or coefficient with the largest error, named on public data.
+# The table, cell, group or coefficient with the largest error, named on public data.
 #
-# An offender is exact: it holds counts without noise. So it is asked of a `PublicCounts`, which only a rehearsal makes, of a
-# file that is public. A release holds its counts behind `enclave.door.PrivateCounts`, which hands them to a mechanism inside
-# `spend` alone and yields noisy figures; a criterion's `query`, all that a release asks, neither makes nor takes a
-# `PublicCounts`. tests/test_architecture.py keeps `PublicCounts(` and `.offender(` out of the rooms that a release runs
-# through.
+# An offender contains exact counts without noise. So `offender` takes a `PublicCounts`, which only a rehearsal makes, from a
+# public file. A release keeps its counts in `enclave.door.PrivateCounts`, which gives them only to a mechanism inside `spend`
+# and returns noisy figures. A release calls only a criterion's `query`, which neither makes nor takes a `PublicCounts`.
+# tests/test_architecture.py forbids `PublicCounts(` and `.offender(` in the modules that a release runs.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -424,12 +435,12 @@ class PublicCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Offender:
-    """The part of a figure with the largest error.
+    """The part of a table with the largest error.
 
     Attributes
     ----------
-    where : the table, cell, group or coefficient in words: "age=18-24, sex=F".
-    released, original : what stands there in the candidate and in the public table, in words: "3.1%".
+    where : the table, cell, group or coefficient, as text: "age=18-24, sex=F".
+    released, original : the values in the candidate and in the public table, as text: "3.1%".
     """
 
     where: str
@@ -441,5 +452,5 @@ class Offender:
 
 
 def share(rows: float, of: float) -> str:
-    """Return a share in per cent to three digits."""
+    """Return a share as a percentage with three significant digits; "no rows" if `of` is 0."""
     return f"{figure(100 * rows / of, 3)}%" if of else "no rows"

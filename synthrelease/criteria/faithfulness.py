@@ -1,4 +1,4 @@
-"""Faithfulness: how many synthetic rows can be paired one to one with similar original rows.
+"""The criterion faithfulness: the share of released rows that cannot be paired one to one with similar original rows.
 
 Paper 4.5.5; theory 3.6, faithfulness.
 """
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from synthrelease.criteria.faithfulness_mechanism import Step
 
 _ROWS_FOR_A_CELL = 4
-"""Rows of a file for each cell of the columns that a draft compares: then most rows have a similar one."""
+"""Rows of the file for each cell of the columns that a draft compares, so that most rows have a similar row."""
 
 
 class Faithfulness(Criterion):
     """The share of released rows that cannot be paired with a similar private row, each used once: 1 - (largest number of
     pairs of similar rows) / n.
 
-    Two rows are similar when they agree on the columns `exact` and on all but `at_most` of the columns `within_one_bin`,
-    where they may be one bin apart. A bin of `exact_around` that holds the given value strictly inside must match exactly
-    (a clinically important age of 37 that falls inside the bin 35-39).
+    Two rows are similar if they agree in the columns `exact`, and in the columns `within_one_bin` except for at most `at_most`
+    of them, in which they may be one bin apart. A bin that contains the value of `exact_around` strictly inside must match
+    exactly (such as the bin 35-39 for a clinically important age of 37).
 
     Privacy
     -------
-    Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair, whatever pairs are similar,
-    if that is fixed beforehand (Proposition 10). With ignored columns rows are matched on the other ones alone: that is another
-    public rule of what is similar, and a record is still one row on one side of the graph. So it is with members in any order.
+    The sensitivity is 1/n: a replaced record changes the size of a maximum matching by at most one pair for every similarity
+    rule that is fixed beforehand (Proposition 10). Ignored columns, and members in any order, only change this public rule. A
+    record is still one row on one side of the graph.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Yield why members have no order or cannot change places: members change places only if they are treated alike."""
+        """Yield the mistakes in `any_order`: no [members], or members whose columns are not all compared in the same way."""
         if linked is None:
             yield Mistake("any_order", "no such setting where the configuration has no [members]", "true")
             return
@@ -133,7 +133,7 @@ class Faithfulness(Criterion):
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """Return, for each tolerant column that is compared, which bins may be matched with the next bin up."""
+        """Return a step for each column of `within_one_bin`: which of its bins may be matched with the next higher bin."""
         from synthrelease.criteria.faithfulness_mechanism import Step
 
         compared, steps = self.compared(transformation.layout), []
@@ -145,12 +145,13 @@ class Faithfulness(Criterion):
 
 
 def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
-    """Return (n_bins,) whether a bin of a tolerant column is similar to the next one up.
+    """Return (n_bins,) whether each bin of a column of `within_one_bin` is similar to the next higher bin.
 
     Parameters
     ----------
-    bins : of the column; that of missing values, the last one, is similar to itself alone, and categories have no edges.
-    around : a value whose bin must match exactly when it holds the value strictly inside; None for no such value.
+    bins : the bins of the column. The last one, of missing values, is similar only to itself. Bins of categories have no
+        limits.
+    around : a value; a bin that contains it strictly inside must match exactly. None for no such value.
     """
     n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1
@@ -162,7 +163,7 @@ def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | 
 
 
 class FaithfulnessExplained(Explanation[Faithfulness]):
-    """Explain the share of rows without a similar one."""
+    """Explain the share of released rows without a similar original row."""
 
     no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves other rows without a partner."
 
@@ -185,9 +186,11 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
-        """Return how many original rows have no similar released row: a whole number, so the limit is rounded down."""
+        """Return a limit on the number of original rows without a similar released row, rounded down because it is a whole
+        number.
+        """
         if self.about.any_order:
-            return None  # it is not similar in the columns of the slots
+            return None  # paired roots may have their members in other slots
         tolerant = [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name]
         steps = {
             column.name: tuple(similar_to_next(column, column.kind, self.about.exact_around.get(column.name)).tolist())
@@ -196,7 +199,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact`, and losing their association puts a larger share of rows in the wrong
-        cells of their table than the threshold allows to be unmatched.
+        """Return whether both columns are in `exact`, and the loss of their association puts a larger share of rows into wrong
+        cells than the threshold allows to be unmatched.
         """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold

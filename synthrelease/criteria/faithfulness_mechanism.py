@@ -1,12 +1,13 @@
-"""The private half of faithfulness: the maximum matching of similar rows, exactly, as a maximum flow between cells.
+"""The private half of faithfulness: compute the exact size of a maximum matching of similar rows, as a maximum flow between
+cells.
 
-Private: the counts of the table; flows and capacities of its cells. Out: the exact figure, for `criteria.base_mechanism` alone,
-which adds the noise. Neighbours replace one record: a maximum matching moves by one pair at most, whatever pairs are similar,
-so the figure by 1/n (Proposition 10; theory 8.1, matching as a flow).
+Private: the counts of the table; flows and capacities of its cells. Out: the exact figure, only for `criteria.base_mechanism`,
+which adds the noise. Neighbours replace one record, which moves the size of a maximum matching by at most one pair for any
+fixed similarity, and so the figure by 1/n (Proposition 10; theory 8.1, matching as a flow).
 
 Rows in the same cell are interchangeable, so a matching of rows is an integral flow: source -> original cell (capacity: its
-count) -> similar synthetic cell -> sink (capacity: its count). A greedy flow is taken first, and scipy's Dinic finds the
-maximum of its residual network, which is taken apart into networks between which nothing can flow.
+count) -> similar synthetic cell -> sink (capacity: its count). The computation starts with a greedy flow. Its residual network
+is split into parts between which nothing can flow, and Dinic's algorithm of scipy finds the maximum flow of each part.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _PART = 3000
-"""Cells of a network that is solved by itself, about. No bearing on the result."""
+"""Approximate number of cells of a network that is solved separately. It does not affect the result."""
 
 _CAPACITY_BITS = 30
-"""Of a flow in units: scipy's capacities are 32-bit, and the sum of two of these must be one."""
+"""Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two must not overflow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A column on which similar rows may be one bin apart: `allowed[b]` says that b and b + 1 are similar."""
+    """A column in which similar rows may be one bin apart; `allowed[b]` says whether the bins b and b + 1 are similar."""
 
     column: int
     allowed: np.ndarray
@@ -48,18 +49,20 @@ def unmatched_share(
     rows: int,
     linked: Linked | None = None,
 ) -> float:
-    """Return the share of the rows that no similar row of a candidate can be paired with, in some columns.
+    """Return the share of rows that cannot be paired one to one with similar rows of a candidate, compared in some columns.
 
     Parameters
     ----------
-    synthetic : the candidate, as `compared_rows` makes it.
-    linked : where members of a root are compared in any order.
+    synthetic : the candidate's rows, from `compared_rows`.
+    linked : the positions of members in a record, if members are compared in any order; otherwise None.
     """
     return 1 - maximum_matching(compared_rows(counts, columns, linked), synthetic, steps) / rows
 
 
 def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
-    """Return the columns that are compared; with `linked` the members of each root in the order of their bins in these."""
+    """Return the table of the compared columns; with `linked`, the members of each root are first sorted by their bins in
+    these.
+    """
     if linked is not None:
         names = counts.layout.columns
         bins = linked.in_order(names, counts.bins, {names[column] for column in compared})
@@ -72,8 +75,8 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
     Parameters
     ----------
-    left, right : tables over one layout; each at most 2**40 rows. scipy's capacities are 32-bit: larger ones are scaled
-        (`residual_flow`), and the result is exact all the same.
+    left, right : tables over the same layout with at most 2**40 rows each. Capacities in scipy have 32 bits; larger ones are
+        scaled in several passes (`residual_flow`), so the result is exact.
     """
     left, right = near_cells(left, right, {step.column for step in steps})
     groups = _edges(left, right, steps)
@@ -84,11 +87,11 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
 
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
-    """Return the cells of both tables, without most cells that no cell of the other table can be similar to.
+    """Return both tables without most of the cells that have no similar cell in the other table.
 
-    Similar cells differ in one of `columns` at most, so in all words but one they are the same: a cell is kept where its other
-    words, mixed to one number, are those of some cell of the other table. What is left out has no pair; what is kept by chance
-    has none either, and takes time alone. Of many columns next to no cell of two tables is similar to another.
+    Similar cells differ in at most one of `columns`, so they agree in all words but one. A cell is kept if a hash of its other
+    words also occurs in the other table. Every cell that is left out has no similar cell. A cell that is kept because of a hash
+    collision has none either and only costs time. In tables of many columns, next to no cell has a similar one.
     """
     if left.layout.has_codes:
         return left, right
@@ -113,9 +116,9 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _perhaps_shared(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the numbers of 64 bits stand that both sides have; with few others."""
+    """Return the positions of the 64-bit numbers that occur on both sides, and of a few others."""
     cells = [np.arange(len(left)), np.arange(len(right))]
-    for shift in (0, 21, 42):  # by other bits each time, which are as many as tell 16 times as many numbers apart
+    for shift in (0, 21, 42):  # other bits each time, with at least 16 values for each number
         bits = (16 * max(map(len, cells))).bit_length()
         ends = [
             (side[at] >> np.uint64(shift) & np.uint64(2 ** min(bits, 22) - 1)).view(np.int64)
@@ -129,9 +132,10 @@ def _perhaps_shared(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (left cell, right cell) of similar cells: the equal ones, then one group per direction of each step.
+    """Return the pairs (left cell, right cell) of similar cells in groups: equal cells, then one group for each direction of
+    each step.
 
-    Within a group every cell of either side occurs at most once.
+    Within a group, every cell of either table occurs at most once.
     """
     equal = right.find(left.bins)
     groups = [(np.flatnonzero(equal >= 0), equal[equal >= 0])]
@@ -148,13 +152,13 @@ def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[n
 
 @dataclass(frozen=True, kw_only=True)
 class _Codes:
-    """Codes of the cells of both tables in which a bin of some neighbouring columns counts its stride.
+    """Integer codes of the cells of both tables, in which the next bin of a column adds a fixed stride.
 
     Attributes
     ----------
-    left_cells, right_cells : the cells, by increasing code; left ones that no right one can be similar to are left out.
-    left, right : their codes. Two are equal just when the cells are.
-    strides : column -> what a step to its next bin adds to the code, for the columns that tell cells apart.
+    left_cells, right_cells : the cells by increasing code, without left cells that cannot have a similar right cell.
+    left, right : the codes of these cells. Two codes are equal if and only if the cells are equal.
+    strides : for each column of the group, the number that a step to its next bin adds to the code.
     """
 
     left_cells: np.ndarray
@@ -164,17 +168,17 @@ class _Codes:
     strides: dict[int, int]
 
     def equal(self, inside: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs (left cell, right cell) with the left code and a step as the right one, for the left cells `inside`."""
+        """Return the pairs (left cell, right cell) with left code + step = right code, for the left cells in `inside`."""
         places = places_in([self.right], [self.left[inside] + step])
         paired = places >= 0
         return self.left_cells[inside][paired], self.right_cells[places[paired]]
 
 
 def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[_Codes]:
-    """Yield the codes for each of a few groups of neighbouring columns that hold some of `columns`.
+    """Yield the codes for each group of neighbouring columns that contains some of `columns`.
 
-    A code is the number of what a cell has in all other columns, among all cells of both tables, and the code of the bins of
-    the group. Tables whose layout has codes have one group, and nothing beside it.
+    A code combines the rank of the cell's bins in all other columns, among all cells of both tables, with the code of its bins
+    in the group. A layout with codes has a single group of all columns.
     """
     layout, n_left = left.layout, len(left)
     n_cells = n_left + len(right)
@@ -210,7 +214,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Greedy flow along one group of edges, at once; updates the free capacities in place."""
+    """Return the greedy flow along one group of edges, and subtract it from the free capacities in place."""
     amount = np.minimum(left_free[tails], right_free[heads])
     left_free[tails] -= amount
     right_free[heads] -= amount
@@ -218,7 +222,7 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return the flow that can still be added to a given flow: the maximum flow of its residual network, part by part."""
+    """Return how much can be added to a given flow: the maximum flow of its residual network, computed part by part."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     n_left = len(left_free)
@@ -233,20 +237,20 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
     added = 0
     for start, stop, first, last in zip(node_ends, node_ends[1:], edge_ends, edge_ends[1:], strict=False):
         if first == last:
-            continue  # a number that no part has
+            continue  # a part without edges
         inside, along = nodes[start:stop], edges[first:last]
-        lefts = int(np.searchsorted(inside, n_left))  # by increasing number: those of the left table come first
+        lefts = int(np.searchsorted(inside, n_left))  # cells are in increasing order, those of the left table first
         added += residual_flow(number[tails[along]], number[heads[along] + n_left], flows[along], free[inside], lefts)
     return added
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Return (n_left + n_right,) the network that a cell belongs to, of a few; -1 for cells to which no flow can be added.
+    """Return (n_left + n_right,) the part of the network that each cell belongs to; -1 for cells to which no flow can be added.
 
-    No flow passes between connected components, so that the maximum is the sum of theirs, and a component without free cells on
-    one side has its maximum already (theory 8.2, independent parts). The others are put together to parts of some thousand
-    cells, those with equally many free rows to spare side by side: Dinic takes as many rounds through all of a network as its
-    slowest component needs.
+    No flow passes between connected components, so the maximum flow is the sum over components. A component without free cells
+    on one side already has its maximum flow (theory 8.2, independent parts). The other components are joined to parts of some
+    thousand cells. Components with similar numbers of spare free rows are joined, because the algorithm passes over a whole
+    part as often as its slowest component needs.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -264,11 +268,12 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> int:
-    """Return the flow that can be added in one network, of nodes 0 to n_left - 1 on the left and the others on the right.
+    """Return the flow that can be added in one network, with the nodes 0 to n_left - 1 on the left and the others on the right.
 
-    Exact for 64-bit capacities, by networks of 32-bit ones (theory 8.3, scaled capacities): all of them divided by a power of
-    two and rounded down, the maximum flow of that added, times the power, and what is left done again. Where less than 2^30 can
-    be added, the power is 1 and the first network the last.
+    The result is exact for 64-bit capacities, although the networks have 32-bit capacities (theory 8.3, scaled capacities). All
+    capacities are divided by a power of two and rounded down. The maximum flow of this network times the power is added to the
+    flow, and the residual network is treated likewise. If less than 2^30 can be added, the power is 1 and one network is
+    enough.
     """
     from scipy.sparse.csgraph import maximum_flow
 
@@ -293,7 +298,7 @@ def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free:
 
 
 def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> csr_array:
-    """Return the residual network of flows and free rows, below 2^30 each; the last nodes are source and sink."""
+    """Return the residual network of flows and free rows, each below 2^30. Its last two nodes are source and sink."""
     from scipy.sparse import csr_array
 
     source, sink = len(free), len(free) + 1
@@ -301,13 +306,13 @@ def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.
     lefts = int(np.searchsorted(opened, n_left))
     rows = np.concatenate([np.full(lefts, source), tails, heads[used], opened[lefts:]])
     columns = np.concatenate([opened[:lefts], heads, tails[used], np.full(len(opened) - lefts, sink)])
-    unlimited = np.full(len(tails), 2**_CAPACITY_BITS)  # no flow is so large
+    unlimited = np.full(len(tails), 2**_CAPACITY_BITS)  # no flow is that large
     capacity = np.concatenate([free[opened[:lefts]], unlimited, flows[used], free[opened[lefts:]]])
-    # scipy before 1.15 keeps indices of 64 bits, which its maximum flow refuses
+    # before version 1.15, scipy keeps 64-bit indices, which its maximum_flow refuses
     places = rows.astype(np.int32), columns.astype(np.int32)
     return csr_array((capacity.astype(np.int32), places), shape=(sink + 1, sink + 1))
 
 
 def _entries(flow: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return (k,) int64 entries of a matrix."""
+    """Return (k,) the entries of a matrix at these rows and columns, as int64."""
     return np.asarray(flow[rows, columns], dtype=np.int64).ravel()

@@ -1,10 +1,10 @@
-"""The functional mechanism for least squares (Zhang et al., PVLDB 2012) in joint form: one noisy vector of moments.
+"""Least-squares regression by the functional mechanism (Zhang et al., PVLDB 2012), in joint form: one noisy vector of moments.
 
-A least-squares line depends on the data only through sums over the records: of the features, of their products, of the
-target and of its products with the features. The whole vector is perturbed at once; no part of the budget is split off.
-Two public choices lower the noise without touching the guarantee (theory 3.8, functional mechanism, joint form): every moment
-is scaled before the noise so that the moments that matter most get least of it, and the target is replaced by its residual from
-a public guess, so that the noise of the feature products multiplies only what the guess got wrong.
+A least-squares line depends on the data only through sums over the records: of the features, of their products, of the target,
+and of its products with the features. Noise is added to the whole vector of sums at once, so the budget is not split. Two
+public choices lower the noise and do not affect the guarantee (theory 3.8, functional mechanism, joint form). First, every
+moment is scaled before noise is added, so that the most important moments get the least noise. Second, the target is replaced
+by its residual from a public guess, so that the noise of the feature products is multiplied only by the error of the guess.
 """
 
 from __future__ import annotations
@@ -24,21 +24,24 @@ from synthrelease.errors import rejecting
 from synthrelease.settings.base import KEYS, SpecTable
 
 _INTERCEPT_WEIGHT = 0.3
-"""Importance of the intercept's moments relative to the slopes': the coefficient criterion looks at slopes only."""
+"""Importance of the intercept's moments relative to those of the slopes, because the coefficient criterion uses slopes only."""
 
 _LARGEST = 1e50
-"""Of a standardised feature, a residual, a spread, an uncertainty, and of one over the last two: products of any of them are
-finite."""
+"""Largest absolute value of standardised features, residuals, spreads, the uncertainty, and the reciprocals of spreads and
+uncertainty. Products of several of them are then finite.
+"""
 
 _BATCH = 2**16
-"""Cells that are read together while the domain is scanned, to bound memory."""
+"""Number of cells that are processed together, to bound memory."""
 
 _SMALLEST_EIGENVALUE = 1e-3
-"""Eigenvalues of the noisy mean feature products below this are raised to it, so that the fit always exists."""
+"""Lower limit of the eigenvalues of the noisy matrix of mean feature products. Smaller ones are raised to it, so that the fit
+always exists.
+"""
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Return whether a design of these numbers, around this prior, could exceed the range of floats. Public; reads no cells."""
+    """Return whether a design with these public numbers and this prior could exceed the range of floats."""
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -53,13 +56,13 @@ def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], pri
 
 @dataclass(frozen=True, kw_only=True)
 class Design(MomentGrid):
-    """The public domain of one record, as the product of the bins of some columns, and its integer moments.
+    """The public domain of one record, which is the product of the bins of some columns, and its integer moments.
 
     Attributes
     ----------
-    numbers : what stands for every bin in the released table, per feature and then for the target; cells are their product, the
-        target fastest.
-    limits : the same for the lowest and highest value that a record of the original counts as in every bin.
+    numbers : for each feature and then the target, the values that stand for the bins in the released table. Cells are the
+        product of these bins; those of the target vary fastest.
+    limits : likewise the lowest and highest value that an original record can count as in each bin.
     """
 
     numbers: tuple[np.ndarray, ...]
@@ -75,13 +78,13 @@ class Design(MomentGrid):
         limits: tuple[Interval, ...] | None = None,
         counted: bool = False,
     ) -> Design:
-        """Fix the scales and the sensitivity.
+        """Compute the scales and the sensitivity of a design.
 
         Parameters
         ----------
         possible : (n_cells,) False where the public raw rules exclude every record of the cell.
-        prior : a public guess; mid-range values when None.
-        limits : None where records of the original count by the numbers of their bins.
+        prior : a public guess; None for the middles of the ranges.
+        limits : None if original records count by the representative values of their bins.
         """
         from synthrelease.criteria.records_mechanism import MOST, rounded
 
@@ -91,7 +94,7 @@ class Design(MomentGrid):
         batches = np.array_split(np.flatnonzero(possible), max(1, possible.size // _BATCH))
         largest = np.max([bare.largest_moments(batch).max(axis=0, initial=1e-12) for batch in batches], axis=0)
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
-        scales = weights * MOST / (weights * largest).max() * (1 - 2.0**-40)  # no moment is above the resolution
+        scales = weights * MOST / (weights * largest).max() * (1 - 2.0**-40)  # no scaled moment exceeds MOST
         if not (np.isfinite(scales).all() and (scales > 0).all()):
             raise ValueError("expected finite scales above 0: the numbers of the prior are too large or too small")
         scaled = replace(bare, scales=scales)
@@ -99,15 +102,15 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """Return, for every column, its value in the bin of each of these cells."""
+        """Return, for every column, the entries of its axis for these cells."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
         """Return (n, k) upper limits of the absolute moments of a record in each of these cells.
 
-        By the steps of `records_mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a
-        larger one.
+        The operations of `records_mechanism.real_moments` are applied to intervals. Rounding is monotone, so no record of the
+        cell exceeds the limits.
         """
         from synthrelease.criteria.records_mechanism import all_moments
 
@@ -127,7 +130,7 @@ class Design(MomentGrid):
 def design_of(
     numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
-    """Return `Design.of`, remembered: a function of public numbers, which a rehearsal needs anew for every private fit."""
+    """Return `Design.of` from a cache of the last designs. A rehearsal needs the same design for every private fit."""
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
     arrays = (*numbers, *(end for limit in limits for end in (limit.low, limit.high)), possible, *guess)
     key = (*(array.tobytes() for array in arrays), counted, prior and (prior.intercept, prior.uncertainty))
@@ -145,7 +148,7 @@ _designs: dict[tuple[object, ...], Design] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMoments:
-    """Moment sums after noise, back in real units, and the scale of the noise on the integer grid: public."""
+    """The noisy moment sums in real units, and the scale of the noise on the integer grid. Both are public."""
 
     design: Design
     sums: np.ndarray
@@ -153,13 +156,13 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """Return the noisy moments from the sums of `records_mechanism.noisy_sums` at this epsilon."""
+        """Return the noisy moments from the result of `records_mechanism.noisy_sums` at this epsilon."""
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
-        """Return the least-squares line of the noisy moments. Total: a line exists for every input. Post-processing.
+        """Return the least-squares line of the noisy moments, which exists for every input. This is post-processing.
 
-        Where the records were counted, their noisy number takes the place of n.
+        If the records were counted (`Design.counted`), their noisy number replaces n.
         """
         prior, d = self.design.prior, len(self.design.numbers) - 1
         means = self.sums[1:] / max(1.0, self.sums[0]) if self.design.counted else self.sums / n
@@ -178,17 +181,16 @@ class NoisyMoments:
         )
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
-        """Return (n_draws, d) slopes after the same noise once more on these sums: how far noise moves them (a parametric
-        bootstrap).
+        """Return (n_draws, d) slopes after noise of the same scale is added to these sums again, as a parametric bootstrap.
 
-        Post-processing: it starts from the noisy sums, never from the private ones.
+        This is post-processing, because it starts from the noisy sums.
         """
         noise = entropy.laplace(0.0, self.noise_scale, (n_draws, len(self.sums))) / self.design.scales
         return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
 
 
 def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
-    """Fit ordinary least squares to public records; return (model, (d,) standard deviations of the features)."""
+    """Fit ordinary least squares to public records; return the line and (d,) the standard deviations of the features."""
     weights = records.counts.astype(float)
     features, target = records.values[:, :-1], records.values[:, -1]
     total = max(weights.sum(), 1.0)
@@ -204,10 +206,10 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """Return how much an error in each mean moment moves the slopes, in units of the target (first-order perturbation).
+    """Return how far an error in each mean moment moves the slopes to first order, in units of the target.
 
-    delta slopes = A^-1 (delta v - delta A a) with A near the identity and |a| about `uncertainty`: product moments count
-    by the uncertainty, off-diagonal ones twice.
+    It is delta slopes = A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments
+    have the importance `uncertainty`, and off-diagonal ones twice that.
     """
     rows, columns = np.triu_indices(d)
     products = uncertainty * np.where(rows == columns, 1.0, 2.0)
@@ -216,7 +218,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Return a default guess: features centred on the middle of their range, the target on its own."""
+    """Return the default guess: slopes of 0, with features and target centred on the middles of their ranges."""
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(

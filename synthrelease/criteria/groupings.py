@@ -1,6 +1,6 @@
-"""Group rows by a column, or take all of them: the groups that a criterion looks at one by one, and their measured limits.
+"""Groups of rows by a column, or all rows as one group, for criteria that compare means, quantiles or shares within groups.
 
-Rows without a value of the grouping column are in no group of it.
+Rows without a value of the grouping column are in no group. The module also bounds these criteria by shared measurements.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """One way to group rows.
+    """The assignment of rows to groups by the bins of one column, or of all rows to one group.
 
     Attributes
     ----------
-    name : the column; empty where all rows are one group.
-    column : its index; any column where all rows are one group.
-    into : (n_bins,) the group of every bin; -1 for rows in none.
-    labels : of the groups.
+    name : the column; empty if all rows are one group.
+    column : the index of the column; any index if all rows are one group.
+    into : (n_bins,) the group of every bin; -1 for a bin in no group.
+    labels : the labels of the groups.
     """
 
     name: str
@@ -49,16 +49,18 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the grouping of atomic bins."""
+        """Return the same grouping, of atomic bins."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
-        """Return a group in words."""
+        """Return the name of a group as text."""
         return f"{words(self.name)}={self.labels[group]}" if self.name else "all rows"
 
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
-    """Return a grouping for every column of `by`, in the bins of [groups] where it has some, and one of all rows."""
+    """Return a grouping for every column of `by`, by its bins of [groups] if it has some, and with `overall` one of all
+    rows.
+    """
     layout, ways = transformation.layout, []
     for name in by:
         binning = transformation.binning(name)
@@ -77,8 +79,8 @@ def present(binning: Binning) -> np.ndarray:
 
 
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """Return (n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without
-    rows.
+    """Return (n_groups,) the bin of each group's q-quantile: the lowest bin at or below which at least a share q of its rows
+    with a value lies. It is -1 for a group without rows.
     """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
     counted = np.flatnonzero((groups >= 0) & (bins < present))
@@ -93,11 +95,11 @@ def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, 
 
 
 def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts: PublicFacts) -> int:
-    """Return the released rows of the smallest group, of the cells that count.
+    """Return the number of released rows in the smallest group.
 
     Parameters
     ----------
-    counted : (n_cells,) which of the released cells count.
+    counted : (n_cells,) which of the released cells are counted.
     """
     table = facts.table.keep(counted)
     sizes = [table.total] if overall else []
@@ -108,7 +110,7 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return (n_bins,) the released rows of a group of `public_groupings`, in the bins of the column in question."""
+    """Return (n_bins,) the released rows of a group of `public_groupings`, in the bins of the criterion's column."""
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
 
@@ -116,11 +118,10 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group as (columns, inside), the form in which linear facts use it. No table is needed.
+    """Yield every group as (columns, inside), which is the form that weighted sums need. No table is needed.
 
-    columns : the one that is looked at, alone for all rows and for a group of the column itself, otherwise after the column
-        of the group.
-    inside : an axis for each of them, 1.0 where a row of the group has a value of `column`, else 0.0.
+    columns : (`column`,) for all rows and for groups of `column` itself; otherwise the grouping column and `column`.
+    inside : an array with an axis for each of these: 1.0 where a row is in the group and has a value of `column`, else 0.0.
     """
     values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
     if overall:
@@ -131,7 +132,9 @@ def public_groupings(
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return (n_groups, n_bins) which released bins are in each group of a column; bins of missing values are in none."""
+    """Return (n_groups, n_bins) whether each released bin is in each group of a column; bins of missing values are in no
+    group.
+    """
     column = facts.by_name[name]
     groups = (
         np.array([group.inside for group in facts.groups[name]])
@@ -142,23 +145,23 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
     return (groups & values)[(groups & values).any(axis=1)]
 
 
-# What limits of sums, from noisy tables of two columns, say about means, shares and quantiles of groups of one table (theory
-# 13.6, criteria that measurements answer).
+# Bounds of the errors of means, shares and quantiles in groups, from limits of sums that noisy tables give (theory 13.6,
+# criteria that measurements answer).
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest |resized mean - target| for numbers of rows and sums within limits.
+    """Return the largest |resized mean - target| over all numbers of rows and sums within limits.
 
     Parameters
     ----------
-    limits : of the rows of the group, and of the sum of their numbers in steps.
-    most : a resized mean is between this and its negative.
-    size : groups with fewer rows are filled up to this with 0.
+    limits : the limits of the number of rows of the group, and of the sum of their values in steps.
+    most : the largest absolute value of a resized mean.
+    size : the size to which smaller groups are filled up with 0.
 
     Notes
     -----
-    sum / max(rows, size) rises in the sum, and in the rows rises or falls throughout, as the sum is below or above 0: the
-    extremes are at the corners. Where there are no rows the sum is 0, and so is the resized mean.
+    sum / max(rows, size) is increasing in the sum. In the rows it is monotone: increasing if the sum is below 0, decreasing if
+    it is above. So the extremes are at the corners. Without rows the sum is 0, and so is the resized mean.
     """
     corners = [
         float(total) * step / max(int(rows), size)
@@ -169,9 +172,9 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
 
 def furthest_share(limits: Limits, hits: int, rows: int) -> float:
-    """Return the largest |a - p (a + b)| / rows, p = hits / rows, for a and b within limits.
+    """Return the largest |a - p (a + b)| / rows with p = hits / rows, over all a and b within limits.
 
-    It is |a (1 - p) - b p|, linear.
+    The expression a - p (a + b) = a (1 - p) - b p is linear in a and b.
     """
     share = hits / rows
     highest = float(limits.high[0]) * (1 - share) - float(limits.low[1]) * share
@@ -180,14 +183,14 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """Yield, for every quantile, the most rows too many beyond its window in a table with these rows in the bins; NaN without
-    any.
+    """Yield for every quantile an upper bound of the excess of original rows below or above the window around the table's
+    quantile; NaN for a table without rows.
 
     Parameters
     ----------
-    limits : of the sums that `ConditionalMedian.measured_sums` has for the group.
-    rows : (n_bins,) of the group in the table.
-    within : how many bins the window reaches to either side.
+    limits : the limits of the group's sums in `ConditionalMedian.measured_sums`.
+    rows : (n_bins,) the table's rows of the group.
+    within : the number of bins by which the window extends to either side.
     """
     high = limits.high.reshape(len(quantiles), 2, -1)
     reached, last = np.cumsum(rows.astype(np.int64)), high.shape[-1] - 1
@@ -201,14 +204,14 @@ def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction],
 
 
 class InGroups(OfMembers):
-    """A criterion about a column, in groups of others.
+    """The base class of criteria about a column within groups of rows.
 
     Attributes
     ----------
-    column : the column that is looked at. Example: `column = "income"`.
-    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
-        Example: `by = ["age", "sex"]`.
-    overall : whether all rows together count, too. Example: `overall = false`, `by = ["age"]`.
+    column : the column that is compared. Example: `column = "income"`.
+    by : the columns to group by, one grouping for each column, by its bins of [groups] if it has some. Example: `by = ["age",
+        "sex"]`.
+    overall : true also compares all rows together. Example: `overall = false`, `by = ["age"]`.
     """
 
     column: AboutColumn
@@ -224,19 +227,21 @@ class InGroups(OfMembers):
         return (self.column, *self.by)
 
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group as (columns, inside), as `groupings.public_groupings` yields them."""
+        """Return every group as (columns, inside), as `public_groupings` yields them."""
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
-        """Return the mistakes in the column, which may need an order, and in the columns to group by."""
+        """Return the mistakes in the column and in the columns to group by. With `ordered`, the bins of the column must have an
+        order.
+        """
         wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         if ordered and not wrong and not setting.schema[self.column].ordered:
             wrong.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
         return wrong
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
-        """Return how many of n rows the smallest group has at most, whatever the table: groups of a column share the rows."""
-        if setting is None or setting.schema.linked is not None:  # of members there may be more rows than n
+        """Return an upper limit of the number of rows in the smallest group, for any table of n rows."""
+        if setting is None or setting.schema.linked is not None:  # there may be more than n members
             return n
         schema, own = setting.schema, setting.groups
         ways = [[own[name]] if name in own else list(schema[name].alternatives.values()) for name in self.by]
@@ -248,30 +253,30 @@ Grouped = TypeVar("Grouped", bound=InGroups)
 
 
 class InGroupsExplained(Explanation[Grouped]):
-    """Explain a figure that is taken in groups."""
+    """Explain a figure that is computed within groups."""
 
     def over(self, facts: PublicFacts) -> str:
-        """Return the groups over which the figure is taken, in words."""
+        """Return a text that names the groups."""
         return grouped(self.about.by, self.about.overall, facts)
 
     def smallest(self, facts: PublicFacts) -> int:
-        """Return the released rows with a value in the smallest group."""
+        """Return the number of released rows with a value in the smallest group."""
         bins = facts.table.digits(facts.table.layout.index(self.about.column))
         with_value = bins < facts.by_name[self.about.column].present
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit, at the risk of the drawing, on how far drawing moves any of so many shares of each group, or the rest
-        of the group.
+        """Return a limit on how far drawing moves any of `shares` shares of each group, or their complements within the group.
+        The limit fails with at most the risk of the drawing.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
 
     @property
     def asks_single_columns(self) -> bool:
-        """Whether all rows are the only group."""
+        """Whether all rows together are the only group."""
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether it names one of the two, and is grouped by the other."""
+        """Return whether the criterion is about one of the two columns and groups by the other."""
         return pair.is_one_of(self.about.column, self.about.by)

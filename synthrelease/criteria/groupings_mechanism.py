@@ -1,12 +1,14 @@
-"""The private half of the criteria of groups: what the rows of every group of the table come to, beside a candidate's.
+"""The private half of the criteria about groups: compare means, quantiles and shares of every group of the table with a
+candidate's.
 
-Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, to
-`criteria.base_mechanism` alone, which adds the noise. The same functions read a candidate, which is public; its numbers are
-attributes of the classes here.
+Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, only for
+`criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public; the candidate's numbers
+are attributes of the classes here.
 
-Neighbours replace one record: one row less in a group, and one more. A share, an excess and a cumulated share of a group of m
-released rows so move by 1/m at most, the excess beyond a window by 1, a resized mean by the width of the range over its size
-(theory 3.3, conditional means, 3.11, 3.12 and 3.14). Counts are whole numbers; a mean is a correctly rounded sum.
+Neighbours replace one record, so one group loses a row and one group gets a row. The error of a share or of a cumulative share
+of a group of m released rows moves by at most 1/m, the excess beyond a window by at most 1, and a resized mean by at most the
+width of the range over the size of the group (theory 3.3, conditional means, 3.11, 3.12 and 3.14). Counts are whole numbers,
+and a mean comes from a correctly rounded sum.
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.schema import Transformation
 
 _PRODUCTS = 2**30
-"""Counts of which 64 bits hold the difference of two products."""
+"""Largest counts for which 64-bit integers hold the difference of two products."""
 
 
 def furthest_mean_of_groups(
     counts: Counts, rows: RowsOfGroups, groups: Sequence[Grouping], sizes: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> float:
-    """Return the largest difference of a resized mean of any group from its target."""
+    """Return the largest absolute difference between a group's resized mean and its target."""
     worst = 0.0
     for group, size, target in zip(groups, sizes, targets, strict=True):
         means = resized_means(*rows.of_original(counts, group), size)
@@ -42,7 +44,7 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """Return the most rows beyond any window, as a share of n."""
+    """Return the largest excess beyond any window, as a share of n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
@@ -52,30 +54,30 @@ def largest_error(counts: Counts, shares: Sequence[SharesOfGroups]) -> float:
 
 
 def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
-    """Return (n_cells,) the group of every cell of a table; -1 for none."""
+    """Return (n_cells,) the group of every cell of a table; -1 for a cell in no group."""
     return grouping.into[table.digits(grouping.column)]
 
 
 def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return (n_groups,) exact numbers of rows of every group in the cells that are `inside`.
+    """Return (n_groups,) the exact number of rows of every group in the cells that are `inside`.
 
     Parameters
     ----------
-    groups : (n_cells,) the group of every cell; -1 for none.
-    inside : (n_cells,) which cells count.
+    groups : (n_cells,) the group of every cell; -1 for a cell in no group.
+    inside : (n_cells,) whether each cell is counted.
     """
     counted = inside & (groups >= 0)
     return np.bincount(groups[counted], weights=table.counts[counted], minlength=n_groups).astype(np.int64)
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """Return hits m - h rows, elementwise: m times how many hits more there are than a share h/m of the rows.
+    """Return hits * m - h * rows elementwise: m times the excess of the hits over a share h/m of the rows.
 
-    Whole numbers, Python's own where 64 bits might not hold the products.
+    The results are exact whole numbers. They are Python integers if the products could exceed 64 bits.
 
     Parameters
     ----------
-    our_hits, ours : h and m, those of a candidate.
+    our_hits, ours : h and m, the hits and rows of a candidate.
     """
     if max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS:
         hits, rows, ours = hits.astype(object), rows.astype(object), ours.astype(object)
@@ -83,7 +85,7 @@ def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, o
 
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """Return the rows of a table by group and bin of a column; rows in no group are left out."""
+    """Return the counts of a table by group and bin of a column; rows in no group are left out."""
     groups = groups_of_cells(table, grouping)
     counted = groups >= 0
     places = groups[counted] * n_bins + table.digits(column)[counted]
@@ -92,12 +94,14 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Exact counts, and sums of distances from a public centre, of the rows of every group.
+    """Compute the counts of rows with a value in every group, and the sums of their differences from a public centre.
 
     Attributes
     ----------
+    column : the column with the values.
+    range : the limits to which values are clipped.
     centre : the middle of the range.
-    own : whether rows of the original count by their own values, or by the numbers of their released bins.
+    own : whether original rows count by their own values, or by the representative values of their released bins.
     """
 
     column: str
@@ -107,12 +111,14 @@ class RowsOfGroups:
     own: bool
 
     def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of a table on the released bins, each row by its bin's number."""
+        """Return (n_groups,) counts and sums of a table on the released bins, by the representative values of the bins."""
         cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of the original, which is counted by group and value once for all candidates."""
+        """Return (n_groups,) counts and sums of the original table. Its counts by group and value are cached for all
+        candidates.
+        """
         if not self.own:
             return self.of_released(table, grouping)
         atoms = self.transformation.schema[self.column].atoms
@@ -134,13 +140,14 @@ class RowsOfGroups:
 
 
 def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are.
+    """Return (n_groups,) exact counts, and sums of the numbers. Products and sums are correctly rounded.
 
-    Rows in a bin that is not a number (missing values) count in neither.
+    Rows in a bin whose number is NaN (missing values) are left out of counts and sums.
 
     Parameters
     ----------
-    cells : rows by group and bin.
+    cells : the counts by group and bin.
+    numbers : (n_bins,) the number of each bin.
     """
     n_groups, n_bins = cells.layout.sizes
     members, bins = np.divmod(cells.codes, n_bins)
@@ -152,7 +159,7 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the deterministic resized mean of every group: short groups are filled up with 0, the middle of the range.
+    """Return the resized mean of every group, where groups below their size are filled up with 0, the middle of the range.
 
     Theory 3.3, conditional means.
     """
@@ -161,10 +168,10 @@ def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """For one grouping and one quantile: the bins around the candidate's quantile of every group.
+    """The windows of bins around the candidate's quantile in every group, for one grouping and one quantile.
 
-    `middle` (n_groups,) is the bin of the candidate's quantile, -1 for a group without rows; `present` the number of bins that
-    hold values.
+    `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of bins
+    with values, and `within` the number of bins by which a window extends to either side.
     """
 
     grouping: Grouping
@@ -179,7 +186,9 @@ class Windows:
         return bool((self.middle < 0).any())
 
     def excess(self, counts: Counts) -> np.ndarray:
-        """Return (n_groups,) denominator of q times max(B - q n_g, A - (1 - q) n_g): whole numbers."""
+        """Return (n_groups,) max(B - q n_g, A - (1 - q) n_g) times the denominator of q, which is a whole number. B and A are
+        the numbers of the group's n_g rows below and above its window.
+        """
         bins, groups, n_groups = counts.digits(self.column), groups_of_cells(counts, self.grouping), len(self.grouping)
         values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
         rows = sizes(counts, groups, values, n_groups)
@@ -191,12 +200,12 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class SharesOfGroups:
-    """Shares of the rows of every group of a candidate's table that have a value of a column.
+    """Shares of the rows with a value of a column, in every group of a candidate's table.
 
     Attributes
     ----------
-    present : the number of bins that hold values.
-    meets : (n_bins,) the bins that the share is of; None for the shares at or below every bin.
+    present : the number of bins with values.
+    meets : (n_bins,) whether each bin meets the condition of the share; None for the cumulative shares at every bin.
     """
 
     table: Counts
@@ -211,7 +220,9 @@ class SharesOfGroups:
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups, 1) the rows with a value, and (n_groups, n_shares) the rows that each share counts: exact."""
+        """Return the exact numbers (n_groups, 1) of rows with a value and (n_groups, n_shares) of rows that each share
+        counts.
+        """
         bins = table.layout.sizes[self.column]
         rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(-1, bins)
         rows = rows[:, : self.present]
@@ -220,8 +231,8 @@ class SharesOfGroups:
         return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """Return (n_groups, n_shares) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, to 2^-51 of
-        itself.
+        """Return (n_groups, n_shares) |a_g - p_g n_g| / m_g, computed from two whole numbers below 2^81 with a relative error
+        of at most 2^-51.
         """
         (ours, our_hits), (rows, hits) = self.released, self.of(table)
         excess = excess_of_shares(hits, rows, our_hits, ours)

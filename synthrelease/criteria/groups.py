@@ -1,4 +1,4 @@
-"""Compare the mean, or the median and other quantiles, of a column in groups of other columns."""
+"""Criteria that compare the mean, or the median and other quantiles, of a column within groups of rows."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ class ConditionalMean(InGroups):
     """The largest error of the mean of a column within a group: max over groups v of |resized mean_R(column | v) -
     mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
-    mean_S is that of the numbers that stand for the released bins, mean_R that of the own values of the private rows: what a
-    reader of the table computes against what the file has.
+    mean_S is the mean of the representative values of the released bins, which readers of the table compute. mean_R is the mean
+    of the own values in the private file.
 
     Privacy
     -------
-    Sensitivity (U - L) / min_v m_v. The resized mean of a group is sum/len when len >= m, else
-    (sum + (m - len) w) / m with w the middle of the range; it moves by at most (U - L)/m when one value is added, removed
-    or replaced (theory 3.3, conditional means), and one replaced record does one of these to each group, also when it comes to
-    lack a value: rows without one of the column, or of the column they are grouped by, are in no group. Groups and m_v come
-    from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
+    The sensitivity is (U - L) / min_v m_v. The resized mean of a group is sum/len if len >= m, else (sum + (m - len) w) / m,
+    where w is the middle of the range. It moves by at most (U - L)/m when one value is added, removed or replaced (theory 3.3,
+    conditional means). One replaced record does at most one of these to each group. This also holds if the new record lacks a
+    value, because rows without a value of the column or of the grouping column are in no group. Groups and m_v come from the
+    candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
-    A value enters as that of its grid point, which is a function of the record alone, whatever others there are.
+    A value counts as its grid point, which is a function of its record alone.
 
-    Rounding: a value enters as its distance from the middle of the range, a public number that is a function of its atomic bin
-    alone and at most (U - L)/2 (but for 2^-53 of it); w is then 0. The number of rows of a group in each bin is an exact
-    integer, products with it are off by 2^-53 of themselves, and their sum is correctly rounded in whatever order (math.fsum).
-    So the figure is off by less than `mean_error`, 2^-50 of the width, however far from 0 the range lies. The sensitivity is at
-    least the width / n, and a grid step above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to 2^40 of
-    them (`grid_bits`): a quarter of a step is above 2^-50 of the width. A range that is too narrow or too wide for
+    Rounding: a value counts as its difference from the middle of the range. This is a public function of its atomic bin, and at
+    most (U - L)/2 up to a relative error of 2^-53; w is then 0. The number of rows of a group in each bin is an exact integer,
+    products with it have relative errors of at most 2^-53, and their sum is correctly rounded in any order (math.fsum). So the
+    error of the figure is below `mean_error`, which is 2^-50 of the width, however far from 0 the range lies. The sensitivity
+    is at least the width / n, and a grid step is above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to
+    2^40 rows (`grid_bits`). So a quarter of a step is above 2^-50 of the width. A range that is too narrow or too wide for
     floating-point numbers is refused.
 
     Attributes
@@ -129,7 +129,7 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return how rows of either table count towards the sums of groups."""
+        """Return the object that computes the counts and sums of groups in either table."""
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         return RowsOfGroups(
@@ -151,13 +151,15 @@ class ConditionalMean(InGroups):
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return of every group its rows, and the sum of their numbers in steps."""
+        """Return for every group the number of its rows and the sum of their values in steps."""
         numbers = self._in_steps(facts)[0]
         groups = self.groups_in(facts)
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the least width of a sum over all rows: no group has more, so no mean is known better."""
+        """Return the largest half width of the sums, divided by n. No group has more than n rows, so no mean is known more
+        precisely.
+        """
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
 
@@ -181,7 +183,7 @@ class ConditionalMean(InGroups):
 
 
 def check_range(ends: tuple[float, float]) -> None:
-    """Raise ValueError for a range of values whose means floating-point numbers cannot tell apart."""
+    """Raise ValueError unless the range is increasing and has a width at which floating-point numbers can distinguish means."""
     lowest, highest = ends
     if not lowest < highest:
         raise ValueError("range must be [lowest, highest] with lowest < highest")
@@ -194,21 +196,21 @@ def check_range(ends: tuple[float, float]) -> None:
 
 
 def middle(lowest: float, highest: float) -> float:
-    """Return a public number in the middle of a range, that means are computed around."""
+    """Return the middle of a range."""
     return lowest + (highest - lowest) / 2
 
 
 def mean_error(lowest: float, highest: float) -> float:
-    """Return how far rounding moves the difference of two resized means of values in a range, at most.
+    """Return an upper limit of the rounding error of the difference of two resized means of values in a range.
 
-    A mean is at most half the width from the middle; the products behind it, their sum, the quotient and the difference are
-    each rounded once, by 2^-53 of the width at most.
+    A mean is at most half the width from the middle. Its products, their sum, the quotient and the difference are each rounded
+    once, with an error of at most 2^-53 of the width.
     """
     return 8 * 2.0**-53 * (highest - lowest)
 
 
 class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
-    """Explain the largest error of a mean."""
+    """Explain the largest error of a mean within a group."""
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.about.column)
@@ -228,7 +230,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the range over the smallest public group size (theory 3.3, conditional means)."""
+        """Return the width of the range over the smallest size to which a group is resized (theory 3.3, conditional means)."""
         lowest, highest = self.about.range
         return (highest - lowest) / max(1, self.smallest(facts) - math.ceil(self.about.size_margin * facts.n))
 
@@ -246,7 +248,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_present,) the lowest and the highest value that an original row of each released bin counts as."""
+        """Return (n_present,) the lowest and the highest value that an original row of each released bin can count as."""
         column = facts.by_name[self.about.column]
         numbers = np.array(column.numbers[: column.present], dtype=float)
         low, high = column.value_limits if self.about.values == "own" else (numbers, numbers)
@@ -257,7 +259,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group with the largest error in its actual mean, not in its resized mean."""
+        """Return the group whose mean has the largest error. Means are not resized here."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -273,11 +275,11 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return max(offenders, key=lambda error_and_words: error_and_words[0])[1]
 
 
-# Stakeholders ask for medians; a mean bounds them only for distributions without a large share at one end (theory 3.11,
+# Stakeholders ask for medians. A mean bounds a median only for distributions without a large share at one end (theory 3.11,
 # conditional medians).
 
 _FINEST = 10_000
-"""Quantiles are whole multiples of one over this."""
+"""Quantiles are whole multiples of 1 / `_FINEST`."""
 
 
 @reads_members
@@ -285,17 +287,17 @@ class ConditionalMedian(InGroups):
     """The largest error of a quantile within a group, as a share of the rows: max over groups g and quantiles q of max(B - q
     n_g, A - (1 - q) n_g) / n.
 
-    t is the bin of the (lower) q-quantile of group g in the candidate; of the n_g private rows of g, B lie more than `within`
-    bins below t and A more than `within` bins above. The figure is at or below 0 just when every original quantile reaches into
-    the bins [t - within, t + within]; above 0 it is the share of all rows that are too many on one side.
+    t is the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than `within`
+    bins below t, and A lie more than `within` bins above t. The figure is at most 0 if and only if every original quantile
+    reaches into the bins [t - within, t + within]. Above 0, it is the excess of rows on one side, as a share of all rows.
 
     Privacy
     -------
-    Sensitivity 1/n. Groups and windows come from the candidate: they are public. A private row of g adds 1 - q to B - q n_g
-    when it lies below the window and -q otherwise, a row outside of g or without a value of the column adds 0: three numbers in
-    [-q, 1 - q], so a replaced record moves the sum by at most 1; likewise A - (1 - q) n_g. The maximum keeps that (theory 3.0,
-    maxima). No division by a private size takes place, so small groups need no more noise. With q = a/b the figure is a whole
-    number over b n, rounded once.
+    The sensitivity is 1/n. Groups and windows come from the candidate, so they are public. A private row of g adds 1 - q to B -
+    q n_g if it lies below the window, and -q otherwise. A row outside of g or without a value of the column adds 0. All three
+    numbers are in [-q, 1 - q], so a replaced record moves the sum by at most 1; the same holds for A - (1 - q) n_g. The maximum
+    keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size, so small groups do not need more noise.
+    With q = a/b, the figure is a whole number over b n, rounded once.
 
     Attributes
     ----------
@@ -340,8 +342,8 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return, for every group, quantile q and bin t, the rows below t minus q times all rows, and the rows above t
-        minus 1 - q times all rows; both times the denominator of q.
+        """Return two sums for every group, quantile q and bin t: the rows below t minus q times all rows, and the rows above t
+        minus (1 - q) times all rows, each times the denominator of q.
         """
         bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
         edges = np.arange(-1, len(bins) + 1)[:, None]
@@ -382,7 +384,7 @@ class ConditionalMedian(InGroups):
 
 
 class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
-    """Explain how far quantiles lie from the released ones."""
+    """Explain how many rows too many lie outside the windows around the released quantiles."""
 
     def sentence(self, facts: PublicFacts) -> str:
         which = "median" if self.about.quantiles == (0.5,) else f"quantile ({in_words(self.about.quantiles)})"
@@ -395,15 +397,15 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return how far drawing moves the excess. In a group, the rows on a side of a bin are a share of all rows, and so
-        are the others. The excess on the side is 1 - q times the first minus q times the second, or vice versa: it moves by
-        no more than one of them, whatever the bin.
+        """Return a limit on how far drawing moves the excess. In a group, the rows on one side of a bin are a share of all
+        rows, and so are the other rows of the group. The excess below a bin is 1 - q times the first share minus q times the
+        second, and above a bin q and 1 - q change places. So it moves by no more than one of the shares does, for every bin.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return, for every group, that at most so many rows too many are below the window, and above it: B - q n_g <= n
-        limit, likewise A.
+        """Return, for every group and quantile, the limits B - q n_g <= n limit and A - (1 - q) n_g <= n limit on the excess
+        below and above the window.
         """
         errors = []
         for columns, inside in self.about.groups_in(facts):
@@ -419,7 +421,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group and quantile with the most rows on the wrong side."""
+        """Return the group and quantile with the largest excess."""
         labels = candidate.transformation.binning(self.about.column).labels
 
         def words_of(window: Windows) -> tuple[float, Offender]:

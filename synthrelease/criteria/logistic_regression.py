@@ -1,4 +1,5 @@
-"""Logistic regression of a binary column: how far one Newton step on the original records moves the released coefficients.
+"""The criterion logistic regression: the largest change of the released coefficients by one Newton step on the original
+records.
 
 Theory 3.13, one-step logistic regression.
 """
@@ -36,36 +37,38 @@ from synthrelease.errors import Unexpected, listing
 from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake
 
 _SINGULAR = 1e-6
-"""Smallest eigenvalue of the mean information, in standard units, with which coefficients are taken to be determined."""
+"""Smallest eigenvalue of the mean information matrix, in standard units, above which coefficients count as determined."""
 
 _MOST_STEPS = 60
 
 _SMALLEST = 2.0**-20
-"""Least sensitivity of the figure, times the rows: noise of scale 0 cannot be drawn."""
+"""Lower limit of the sensitivity times the number of rows, because noise of scale 0 cannot be drawn."""
 
 
 class LogisticRegression(Criterion):
     """The error of logistic regression slopes by one Newton step: the largest |sum of v_j(z) over the private records| / m
     over the slopes j, with v(z) = H^-1 x(z) (y(z) - mu(x)) from the released fit.
 
-    y is 1 for the bins of `positive`; x are the features in standard units of the candidate S, with an intercept; mu(x) is the
-    probability that the logistic regression fitted on S gives, H the mean information of S, sum mu (1 - mu) x x' / m, and m its
-    number of rows that have all the columns. At its own coefficients the score of S is 0; that of the private records, times
-    H^-1, is their first Newton step from there: the distance of the two fits up to second order, and up to how far the two
-    tables differ in H, which the marginal criteria bound. So one figure with little noise does for a private fit.
+    y is 1 for the bins of `positive` and 0 otherwise. x are the features in standard units of the candidate S, with an
+    intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have all the
+    columns, and H = sum mu (1 - mu) x x' / m is the mean information of S. At the coefficients of S, the score of S is 0. The
+    score of the private records times H^-1 is their first Newton step from these coefficients. It is the difference of the two
+    fits up to second order, and up to the difference of the two tables in H, which the marginal criteria bound. So one figure
+    with little noise replaces a private fit.
 
-    The figure is in log odds per standard deviation of the feature: 0.1 means that an odds ratio per standard deviation is off
-    by about a tenth. Not in standard errors: those shrink with the number of rows, and a threshold would mean something else in
-    every table. The largest coefficient and not their sum counts, because odds ratios are read one by one.
+    The figure is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per standard
+    deviation has a relative error of about a tenth. Standard errors are not used as the unit, because they shrink with the
+    number of rows, so that a threshold would mean something else in every table. The figure is the largest change and not the
+    sum of changes, because odds ratios are read one by one.
 
     Privacy
     -------
-    v(z) is a function of S and of the record's cell, and 0 for a record that lacks one of the columns. Replacing a record moves
-    the sum of v_j by at most max_z v_j - min_z v_j, over the records that the public rules allow and 0: sensitivity max_j (max
-    v_j - min v_j) / m. m is public. A record's share is computed once for all cells before the counts are looked at; its
-    products with counts are off by 2^-52 of themselves and their sums correctly rounded in whatever order (math.fsum), as is
-    the quotient: by 4 n 2^-53 max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step
-    above 8 n 2^-53 of it for n up to 2^40 (`laplace_figure`).
+    v(z) is a function of S and of the record's cell, and is 0 for a record that lacks one of the columns. Replacing a record
+    moves the sum of v_j by at most max_z v_j - min_z v_j, over 0 and the records that the public rules allow. So the
+    sensitivity is max_j (max v_j - min v_j) / m. m is public. A record's share is computed once for all cells, before the
+    counts are read. Its products with counts have relative errors of at most 2^-52. Their sums are correctly rounded in any
+    order (math.fsum), as is the quotient. The error of the figure is at most 4 n 2^-53 max |v_j| / m in all. The sensitivity is
+    at least max |v_j| / m, and a quarter of a grid step is above 8 n 2^-53 of it for n up to 2^40 (`laplace_figure`).
 
     Attributes
     ----------
@@ -152,11 +155,11 @@ class LogisticRegression(Criterion):
 
 
 class _Steps(LogisticStep):
-    """A record's contributions to the step, from the synthetic table alone: inverse is (d + 1, d + 1) H^-1."""
+    """The Newton step of a logistic regression, computed from the synthetic table alone; `inverse` is (d + 1, d + 1) H^-1."""
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
-        """Compute the step from the rows of S; their target is 1 where it is positive."""
+        """Compute the step from the rows of S, whose target is 1 for the positive bins and 0 otherwise."""
         from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
@@ -179,14 +182,14 @@ class _Steps(LogisticStep):
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return max_j (max v_j - min v_j) / m, or more, over the records that the raw rules allow, and over those that add 0.
+        """Return an upper limit of max_j (max v_j - min v_j) / m, over the records that the raw rules allow and over 0.
 
-        The steps of `records_mechanism.logistic_steps_of_records` on intervals; the exponential is given the room of its
-        rounding.
+        The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the rounding
+        of the exponential.
 
         Parameters
         ----------
-        limits : per feature, and last for the outcome, (n_bins,) the values that records of each bin can have.
+        limits : for each feature and then the outcome, (n_bins,) the values that records of each bin can have.
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
         from synthrelease.criteria.records_mechanism import probability
@@ -205,12 +208,13 @@ class _Steps(LogisticStep):
 
 
 def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
-    """Return the maximum of the log likelihood per row; None where the rows determine none.
+    """Return the maximum of the log likelihood per row; None if the rows do not determine one.
 
     Parameters
     ----------
-    standard : (n, d + 1) features with a column of ones; `weights` (n,) the share of the rows in each combination, `hits` (n,)
-        the share of the rows that are there and have outcome 1.
+    standard : (n, d + 1) the features in standard units after a column of ones, for every combination of values.
+    weights : (n,) the share of the rows with each combination.
+    hits : (n,) the share of the rows with each combination and the outcome 1.
     """
     from synthrelease.criteria.records_mechanism import probability
 
@@ -223,7 +227,7 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
         spread = weights * probabilities * (1 - probabilities)
         information = (standard * spread[:, None]).T @ standard
         if not np.linalg.eigvalsh(information)[0] > _SINGULAR:
-            raise np.linalg.LinAlgError  # a feature without spread, or probabilities on their way to 0 and 1
+            raise np.linalg.LinAlgError  # a feature without spread, or probabilities that converge to 0 and 1
         return standard.T @ (hits - weights * probabilities), information
 
     def small(step: np.ndarray, result: NewtonResult) -> bool:
@@ -235,7 +239,7 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
 
 
 class LogisticRegressionExplained(Explanation[LogisticRegression]):
-    """Explain how far one Newton step moves log odds."""
+    """Explain the largest change of a coefficient by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "It follows from the released table where the representation of every column is what was released; of other bins a "
@@ -247,7 +251,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         return "log odds"
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether it names the pair as target and feature."""
+        """Return whether the pair is the target and one of the features."""
         return pair.is_one_of(self.about.target, self.about.features)
 
     def sentence(self, facts: PublicFacts) -> str:
@@ -261,8 +265,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity from the fit on the released table and the combinations the raw rules allow, on released
-        bins.
+        """Return the sensitivity, from the fit on the released table and the combinations that the raw rules allow; None if the
+        representation of some column is not the released one.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -279,7 +283,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the coefficient with the largest change."""
+        """Return the feature whose coefficient changes most."""
         from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
 
         columns = self.about.regression_columns(setting, candidate.transformation)

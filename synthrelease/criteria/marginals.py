@@ -1,4 +1,6 @@
-"""Compare marginal tables: by the largest error of a cell or ratio of a bin, a mean or quantile of tables, weighted cells."""
+"""Criteria that compare marginal tables: errors of cells, ratios of bins, mean or quantile distances of tables, and weighted
+cells.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,12 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
-    Every cell of the public domain counts: cells absent from both tables differ by 0, cells absent from one by the count
-    of the other.
+    The maximum is over every cell of the public domain. A cell that is empty in one of the tables differs by the count of the
+    other.
 
     Privacy
     -------
-    Sensitivity 1/n: replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is the
+    The sensitivity is 1/n. Replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is the
     maximum of the sensitivities (Proposition 3).
 
     Examples
@@ -77,8 +79,8 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half of the width of the widest interval, as a share of the rows: one of its ends is at least that far from
-        any released value.
+        """Return half of the width of the widest interval, as a share of the rows. One end of an interval is at least that far
+        from any released count.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -87,7 +89,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
 
 class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginalError]):
-    """Explain the largest error of a cell."""
+    """Explain the largest error of the share of a cell."""
 
     bounds_every_cell: ClassVar[bool] = True
 
@@ -98,7 +100,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
-        """Return the largest error of a cell in rows: counts are whole numbers, so the limit is rounded down."""
+        """Return the largest error of a cell in rows, rounded down because counts are whole numbers."""
         bins, rows = {column.name: len(column.labels) for column in facts.columns}, math.floor(facts.n * limit)
         named = tuple(map(frozenset, self.about.named_columns(bins)))
         return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
@@ -107,12 +109,12 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return self.about.up_to(n_columns)
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return how far drawing moves the largest of all cells, each of which is one share."""
+        """Return a limit on how far drawing moves the share of any cell."""
         bins = {column.name: len(column.labels) for column in facts.columns}
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the cell that is furthest off."""
+        """Return the cell with the largest error."""
         tables = self.about.compared_in(candidate.counts.layout)
         part, ours, public_rows = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
         if ours is None or public_rows is None:
@@ -126,10 +128,10 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return the cell with the largest error, in words, with the counts of two public tables in it; None for a table that
-    is too large.
+    """Return the cell with the largest error as text, with its counts in the released and the public table. For a table that is
+    too large, the text names the table and the counts are None.
     """
-    from synthrelease.data.marginals import differences  # here, for readers of a release have no use for it
+    from synthrelease.data.marginals import differences  # here because readers of a release do not need it
 
     layout = released.layout
     tables = differences(public, released, largest, named)
@@ -148,7 +150,7 @@ def worst_cell(
 
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """Return how long `differences` takes for two tables of so many rows each, about, on one core
+    """Return an estimate of the seconds that `differences` takes on one core, for two tables of `rows` rows each
     (docs/appendix/benchmarks.md).
     """
     from synthrelease.data.marginals import column_groups
@@ -167,11 +169,10 @@ class RelativeMarginalError(Criterion):
 
     Privacy
     -------
-    Sensitivity: the largest step of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of the
-    candidate: one replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal error;
-    tighter than Proposition 5).
-    Slack: how many records each r is inside [s / threshold, threshold s], the least over all bins: sensitivity 1, because
-    every r moves by at most 1.
+    The sensitivity is the largest change of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of
+    the candidate. One replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal error;
+    tighter than Proposition 5). The slack is the smallest number of records by which an r is inside [s / threshold, threshold
+    s], over all bins. It has sensitivity 1, because every r moves by at most 1.
 
     Attributes
     ----------
@@ -206,7 +207,8 @@ class RelativeMarginalError(Criterion):
         return self.clip
 
     def passed_by_noise(self, smallest: int) -> float:
-        """Return the probability that a figure at the clip passes by its noise, for tables whose smallest bin has so many rows.
+        """Return the probability that a figure at the clip passes because of its noise, for tables whose smallest bin has
+        `smallest` rows.
 
         Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
         """
@@ -217,7 +219,7 @@ class RelativeMarginalError(Criterion):
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
     def _scale(self, smallest: int) -> float:
-        """Return the scale of the Laplace noise of the figure: the sensitivity falls with the size of the smallest bin."""
+        """Return the scale of the figure's Laplace noise, for a smallest bin with `smallest` rows."""
         return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -229,13 +231,14 @@ class RelativeMarginalError(Criterion):
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return sqrt((r + h)/(r - h)): of k bins one has at most r = n/k rows, known within h, and the best s is that from
-        both."""
+        """Return sqrt((r + h)/(r - h)), clipped. One of k bins has a count of at most r = n/k + 1, known within h, and for the
+        best s the ratios to both ends are equal.
+        """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the largest ratio, which is at the ends of the range of r."""
+        """Return the largest ratio, which occurs at an end of the range of r."""
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
@@ -244,10 +247,11 @@ class RelativeMarginalError(Criterion):
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
-    """Return the exact largest step of the clipped ratio between r and r + 1 for any of the synthetic counts.
+    """Return the exact largest change of the clipped ratio between r and r + 1, over all synthetic counts.
 
-    For a fixed s the ratio s/r falls convexly and r/s rises linearly, so the largest step is next to where s/r leaves the
-    clip, next to its minimum at r = s, or where r/s enters the clip; only those r are tried.
+    For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the largest change is next to
+    the r where s/r falls below the clip, next to the minimum at r = s, or next to the r where r/s reaches the clip. Only these
+    r are tried.
     """
     s = np.unique(synthetic)[:, None, None] + 1.0
     near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
@@ -281,7 +285,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """Return the largest error factor of a bin; None at the clip, since larger ratios were clipped to it."""
+        """Return the largest ratio as a bound; None if the limit reaches the clip, because larger ratios were clipped to it."""
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -301,11 +305,10 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
-    """A figure of the distances of the compared tables: for each table, the share of its rows that would have to move to
-    correct it.
+    """The base class of criteria that summarise the distances of the compared tables.
 
-    The distance of a table is its total variation, sum |r - s| / (2n) over its cells; cells that one side lacks count with all
-    the other has.
+    The distance of a table is the total variation distance sum |r - s| / (2n) over its cells: the share of the rows that would
+    have to move to another cell to correct the table.
     """
 
     counts_rows: ClassVar[bool] = True
@@ -315,7 +318,7 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
-        """Return of every compared table the largest sum |r - s|."""
+        """Return the largest possible sum |r - s| for every compared table."""
         return [int(furthest(limit, facts.cells(columns)).sum()) for columns, limit in self._with(limits, facts)]
 
 
@@ -323,11 +326,12 @@ Typical = TypeVar("Typical", bound=TypicalMarginalError)
 
 
 class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
-    """Explain a figure of the distances of many tables."""
+    """Explain a summary of the distances of many tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether this is the only table compared, and would be further off than the threshold: a figure of many tables
-        hardly moves when one pair is lost."""
+        """Return whether the pair's table is the only compared table, and its distance would exceed the threshold if the
+        association were lost. A summary of many tables hardly changes when one association is lost.
+        """
         alone = (
             self.about.largest is None
             and len(self.about._named) == 1
@@ -336,13 +340,13 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on the distance between the compared tables of the drawn rows and of the file, at the risk of the
-        drawing.
+        """Return a limit on the distances between the compared tables of the drawn rows and of the file. The limit fails with
+        at most the risk of the drawing.
         """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the table that is furthest off."""
+        """Return the table with the largest distance."""
         from synthrelease.criteria.marginals_mechanism import moved
 
         layout = candidate.counts.layout
@@ -361,8 +365,9 @@ class MeanMarginalError(TypicalMarginalError):
 
     Privacy
     -------
-    Sensitivity 1/n: one replaced record moves two cells of a table by 1 at most, so its sum by 2 and its distance by 1/n; the
-    mean of numbers that each move by at most 1/n moves by no more. The sums are whole numbers; the mean is rounded once.
+    The sensitivity is 1/n. One replaced record moves at most two cells of a table by 1 each, so it moves the sum of the table
+    by at most 2 and its distance by at most 1/n. The mean of numbers that each move by at most 1/n moves by at most 1/n. The
+    sums are whole numbers; the mean is rounded once.
 
     Examples
     --------
@@ -388,7 +393,7 @@ class MeanMarginalError(TypicalMarginalError):
 
 
 class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError]):
-    """Explain the mean distance of tables."""
+    """Explain the mean distance of the compared tables."""
 
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
 
@@ -406,9 +411,9 @@ class QuantileMarginalError(TypicalMarginalError):
 
     Privacy
     -------
-    Sensitivity 1/n: each table's distance moves by at most 1/n (`MeanMarginalError`), and so does the k-th smallest of them.
-    Which tables count is fixed beforehand. A share of tables above a limit, on the other hand, could move by 1: it is never
-    released.
+    The sensitivity is 1/n. Each table's distance moves by at most 1/n (`MeanMarginalError`), and so does the k-th smallest
+    distance. The compared tables are fixed beforehand. The share of tables above a limit is not released, because it could move
+    by 1.
 
     Attributes
     ----------
@@ -436,13 +441,13 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the k-th smallest of the bounds of the distances: the k-th smallest distance is at most that."""
+        """Return the k-th smallest bound of the distances, which is an upper bound of the k-th smallest distance."""
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 
 
 class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
-    """Explain a quantile of the distances of tables."""
+    """Explain a quantile of the distances of the compared tables."""
 
     no_bounds: ClassVar[str] = "Which tables are among the share that is less far off is not known."
 
@@ -455,8 +460,9 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
 
 HEAVIEST = 2**20
-"""The whole number that represents the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
-64 bits hold them; the rounding error of a weight is below half a millionth of the largest one."""
+"""The whole number that represents the largest weight. Sums over 2^40 rows are at most 2^60, and differences of sums at most
+2^61, so 64 bits hold them. The rounding error of a weight is below half a millionth of the largest weight.
+"""
 
 
 class WeightedMarginalError(MarginalCriterion):
@@ -465,20 +471,20 @@ class WeightedMarginalError(MarginalCriterion):
 
     Theory 3.20, weighted marginal error.
 
-    R and S are the original and the synthetic rows of a cell, w the number that stands for a row's bin of the column of
-    weights. It says whether estimates with design weights are reproduced; the unweighted criteria say whether the file is.
+    R and S are the original and the synthetic rows of a cell, and w is the representative value of a row's bin in the column of
+    weights. The criterion is about estimates with design weights; the unweighted criteria are about the rows of the file.
 
     Privacy
     -------
-    Sensitivity w_max / (sum of w over S), w_max the largest number of a bin of the column of weights. A record's weight is a
-    function of its cell alone, a public number between 0 and w_max, whatever the other records are. Replacing one record takes
-    at most w_max from one cell of a table and adds at most w_max to one: the weighted count of each cell moves by at most
-    w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3). w_max and the sum over S are
-    functions of the candidate, which is public. (Weights that depend on who else answered, and rows that were repeated by their
-    weight, have no such bound: neither is read.)
+    The sensitivity is w_max / (sum of w over S), where w_max is the largest representative value of the column of weights. A
+    record's weight is a function of its cell alone and a public number between 0 and w_max, whatever the other records are.
+    Replacing one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count
+    of each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
+    w_max and the sum over S are functions of the candidate, which is public. (There is no such bound for weights that depend on
+    who else answered, or for rows repeated by their weight; neither is supported.)
 
-    Rounding: weights count as the nearest multiples of w_max / 2^20, before anything is counted, so that the w of the proof are
-    whole numbers and all sums are exact.
+    Rounding: weights are rounded to multiples of w_max / 2^20 before anything is counted, so the w of the proof are whole
+    numbers and all sums are exact.
 
     Attributes
     ----------
@@ -516,7 +522,7 @@ class WeightedMarginalError(MarginalCriterion):
                 total=max(1, total),
                 **self.compared_in(layout),
             ),
-            void=total == 0,  # a share of nothing
+            void=total == 0,  # no share of a sum of 0
         )
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -533,24 +539,24 @@ class WeightedMarginalError(MarginalCriterion):
                 return
 
     def _weights(self, candidate: SyntheticTable) -> np.ndarray:
-        """Return (n_bins,) the weights of the rows of each bin, as whole numbers."""
+        """Return (n_bins,) the weight of a row in each bin, as whole numbers."""
         return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
 
 def whole_weights(numbers: Sequence[float]) -> np.ndarray:
-    """Return (n_bins,) weights as whole numbers, the largest of which is `HEAVIEST`."""
+    """Return (n_bins,) weights scaled and rounded to whole numbers, so that the largest is `HEAVIEST`."""
     heaviest = max(numbers)
     return np.array([round(number / heaviest * HEAVIEST) for number in numbers], dtype=np.int64)
 
 
 class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
-    """Explain the largest error of a weighted cell."""
+    """Explain the largest relative error of a sum of weights."""
 
     no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."
 
     @property
     def asks_single_columns(self) -> bool:
-        """Even the cells of one column have weights of another."""
+        """False, because even tables of one column are weighted by another column."""
         return False
 
     def figure_unit(self, facts: PublicFacts) -> str:
@@ -564,12 +570,12 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the largest weight over the sum of all released ones."""
+        """Return the largest weight divided by the sum of the weights of all released rows."""
         weights = whole_weights([number or 0.0 for number in facts.by_name[self.about.weight].numbers])
         return HEAVIEST / max(1, int(facts.cells((self.about.weight,)) @ weights))
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the cell whose weighted count is furthest off."""
+        """Return the cell whose weighted count has the largest error."""
         from synthrelease.criteria.marginals_mechanism import weighted
 
         layout, weights = candidate.counts.layout, self.about._weights(candidate)

@@ -1,7 +1,8 @@
-"""Means over roots: of a number that each root has from its members, such as how often two of them agree.
+"""The criterion mean of roots: the largest error of a mean over roots (such as households) of a number computed from their
+members.
 
-A figure of members (`criteria.members`) counts each member, or each two, so a large root counts for more, and moves the figure
-by more. Here every root has one number in a stated range, whatever its members are, and noise as of one row (theory 3.23, means
+The criteria of `criteria.members` count each member or each pair of members, so a large root has more weight and a larger
+sensitivity. Here every root has one number in a given range, so the sensitivity is that of a single row (theory 3.23, means
 over roots).
 """
 
@@ -33,21 +34,22 @@ class MeanOfRoots(Criterion):
     """The largest error of a mean over roots, such as households: max over groups g of |sum_g (h - p_g)| / m_g. Each root has
     a number h; p_g is the mean of the released roots of the group, m_g their number.
 
-    Of the n_g original roots of group g that count, the numbers are added up; the candidate has m_g such roots there, whose
-    mean is p_g. The figure is the error of the mean, times the size of the group in the original over its size in the release:
-    the error itself where the group's size is right.
+    The sum is over the n_g original roots of group g that have a number. The candidate has m_g such roots in the group, with
+    mean p_g. The figure is the error of the mean times n_g / m_g, which is the error itself if the group's size is right.
 
     Privacy
     -------
-    Sensitivity (b - a) / min m_g, for numbers clipped to [a, b]. p_g and m_g are the candidate's: public. A replaced root, with
-    all its members, has another number in [a, b], or does not count, or is in another group: it adds (h - p_g)/m_g to its
-    group, with p_g in [a, b] as well, or 0, all in an interval of length (b - a)/m_g that holds 0 (theory 3.23, means over
-    roots). The maximum keeps the sensitivity (theory 3.0, maxima). No private size divides.
+    The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. p_g and m_g come from the candidate, so they are
+    public. A root that replaces another one, with all its members, can have any number in [a, b], have none, or be in another
+    group. It adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it adds 0. These values are in an interval of
+    length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The maximum keeps the sensitivity (theory 3.0, maxima).
+    Nothing is divided by a private size.
 
-    Rounding: h is computed from the cell of the root alone, elementwise, and clipped; whatever rounding makes of it is in
-    [a, b]. It enters as its distance from the middle, at most (b - a)/2. Products with counts, their correctly rounded sum, and
-    mean times n_g are off by at most 3 n 2^-54 (b - a) together, the difference and the quotient by as much as 2 n 2^-53 (b -
-    a): in all less than 4 n 2^-53 of the sensitivity, below a quarter of a grid step up to 2^40 roots (`laplace_figure`).
+    Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b]. It
+    counts as its difference from the middle, which is at most (b - a)/2. The errors of the products with counts, of their
+    correctly rounded sum, and of the mean times n_g are at most 3 n 2^-54 (b - a) together; those of the difference and the
+    quotient are at most 2 n 2^-53 (b - a). In all, the error is less than 4 n 2^-53 of the sensitivity, which is below a
+    quarter of a grid step up to 2^40 roots (`laplace_figure`).
 
     Attributes
     ----------
@@ -96,7 +98,7 @@ class MeanOfRoots(Criterion):
         return Query(
             sensitivity=(self.limits[1] - self.limits[0]) / max(1, smallest),
             figure=partial(furthest_mean_of_roots, numbers=numbers, groups=groups),
-            void=smallest == 0,  # no mean
+            void=smallest == 0,  # an empty group has no mean
         )
 
     @property
@@ -151,7 +153,7 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """Return (n_bins,) the value of a member in each bin of a column; NaN where it has none."""
+        """Return (n_bins,) the value of a member in each bin of a column; NaN for the bin of missing values."""
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
             scores = condition(binning, groups, self.bins).astype(float)
@@ -185,7 +187,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     @property
     def _number(self) -> str:
-        """The number of a root, and which roots have one."""
+        """A text that says what the number of a root is, and which roots have one."""
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
             return f"the share of every two members of a root who have the same {name}, among roots with two who have one"
@@ -196,7 +198,9 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return f"the {number} of {name} over the members of a root{roots}"
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the range over the smallest released group of roots that count."""
+        """Return the width of the range over the number of roots in the smallest released group; only roots with a number
+        count.
+        """
         table, (low, high) = facts.table, self.about.limits
         valued = np.zeros(len(table.counts), dtype=np.int64)
         for name in _columns(self.about.column, facts):
@@ -205,8 +209,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether it names the column of two members that it compares, or a member's column and that by which roots
-        are grouped.
+        """Return whether the pair is the compared column of two members, with number = "agreement", or the column of a member
+        and a column to group by.
         """
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:
@@ -215,11 +219,11 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        """Return the sensitivity for the group of all roots; a smaller group has a larger sensitivity."""
+        """Return the sensitivity for the group of all roots. Smaller groups have a larger sensitivity."""
         return (self.about.limits[1] - self.about.limits[0]) / n
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean is furthest off."""
+        """Return the group whose mean has the largest error."""
         numbers, groups = self.about._numbers(candidate, setting)
         offenders = []
         for group in groups:
@@ -233,5 +237,5 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
-    """Return the columns of the wide record that a column stands for: those of all slots, or that of the root."""
+    """Return the columns of the wide record for a column: one for each slot of members, or the single column of the root."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)

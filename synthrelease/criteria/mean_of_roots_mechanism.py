@@ -1,12 +1,12 @@
-"""The private half of means over roots: what the numbers of the roots of every group add up to, beside a candidate's.
+"""The private half of means over roots: compare the sums of the roots' numbers in every group with a candidate's.
 
-Private: the counts of the table by root, with the own values of its members. Out: an exact figure, for
-`criteria.base_mechanism` alone, which adds the noise; the same functions look at a candidate, which is public.
+Private: the counts of the table by root, with the own values of its members. Out: an exact figure, only for
+`criteria.base_mechanism`, which adds the noise; the same functions also read candidates, which are public.
 
-Neighbours replace one root with all its members, which moves one number of the sum: the sensitivity is (b - a)/m. A root's
-number is clipped to the public range [a, b], whatever its members are, so it adds a number of an interval of length (b - a)/m
-to the error of the mean of one group of m released roots, and 0 to the others (theory 3.23, means over roots). A number is a
-function of its root alone, computed elementwise; a sum is correctly rounded.
+Neighbours replace one root with all its members, and the sensitivity is (b - a)/m. A root's number is clipped to the public
+range [a, b], whatever its members are. So the root adds a value from an interval of length (b - a)/m that contains 0 to the
+error of one group with m released roots, and 0 to the other groups (theory 3.23, means over roots). A number is a function of
+its root alone and is computed elementwise; a sum is correctly rounded.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from synthrelease.data.schema import Transformation
 
 
 def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:
-    """Return the largest error of the mean of any group."""
+    """Return the largest error of the mean over all groups."""
     return max(float(group.errors(*numbers.of_original(counts, group.grouping)).max()) for group in groups)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """(n_groups,) the roots of a candidate that count in every group, and the sums of their numbers, from the centre."""
+    """The candidate's number of roots in every group, (n_groups,), and the sums of their numbers' differences from the
+    centre.
+    """
 
     grouping: Grouping
     roots: np.ndarray
@@ -44,23 +46,25 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return (n_groups,) |sum - mean roots| / m: how far the numbers of some roots are from having the candidate's mean."""
+        """Return (n_groups,) |sum - mean * roots| / m for numbers and sums of original roots, with the candidate's mean and
+        number m of roots.
+        """
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumbersOfRoots:
-    """The number of every root, from the numbers of its members.
+    """Compute the number of every root from the values of its members.
 
     Attributes
     ----------
-    columns : of the members, one of each slot; or the one column of the root.
-    number : what becomes of them.
-    scores : for each column (n_bins,) the number of a member in each released bin, not a number where it has no value; the
-        place of its group, where members are asked whether they agree.
+    columns : the column of the members in each slot; or the single column of the root.
+    number : how the values of the members are combined.
+    scores : for each column, (n_bins,) the value of a member in each released bin; NaN for missing values. With "agreement" it
+        is the index of its bin or group.
     own : whether members of the original count by their own values.
-    range : that a root's number is clipped to.
-    centre : the middle of the range, from which sums are taken.
+    range : the limits to which a root's number is clipped.
+    centre : the middle of the range, which is subtracted from the numbers.
     """
 
     transformation: Transformation
@@ -72,12 +76,14 @@ class NumbersOfRoots:
     centre: float
 
     def of_released(self, table: Counts, grouping: Grouping) -> ReleasedRoots:
-        """Return a candidate, by the numbers that stand for its bins."""
+        """Return the roots and sums of a candidate, by the representative values of its bins."""
         roots, sums = self._added(table, grouping, self.scores)
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) roots that count, and sums, of the original; added up once for all candidates on the same bins."""
+        """Return (n_groups,) numbers of roots with a number, and sums, of the original table; cached for candidates on the same
+        bins.
+        """
 
         def added() -> tuple[np.ndarray, np.ndarray]:
             if not self.own:
@@ -104,11 +110,11 @@ class NumbersOfRoots:
         return roots, np.array([math.fsum(products[cells].tolist()) for cells in inside])
 
     def _numbers(self, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_cells,) the number of the roots in each cell, and whether they count.
+        """Return (n_cells,) the number h of the roots in each cell, and whether these roots count.
 
         Parameters
         ----------
-        scores : of each slot (n_cells,) what its member has; not a number where there is none.
+        scores : for each slot, (n_cells,) the value of its member; NaN if there is no member or no value.
         """
         present = [np.isfinite(numbers) for numbers in scores]
         if self.number == "agreement":
@@ -119,7 +125,7 @@ class NumbersOfRoots:
                     total += one == earlier
             return total / np.maximum(pairs, 1), pairs > 0
         members, total = np.sum(present, axis=0), np.zeros(len(scores[0]))
-        with np.errstate(over="ignore"):  # what is infinite is clipped, and nothing warns of it
+        with np.errstate(over="ignore"):  # infinite sums are clipped later
             for one, valued in zip(scores, present, strict=True):
                 total[valued] += one[valued]
         if self.number == "sum":

@@ -1,8 +1,9 @@
-"""Bound sums and moments of original counts by shared noisy tables, and take a regression line from them, without a charge.
+"""Bounds of sums of original counts, and regression lines, from the shared noisy tables and without a charge.
 
-Theory 13.6, criteria that measurements answer. Which sums there are is fixed before anything is measured; each gets an equal
-part of the risk. Of the tables that hold a sum's columns, those are combined, by weights that are public, too, whose noise
-together is smallest; or a measured sum of scores is taken, where it says more (`limits_of_sum`).
+Criteria with `answered_by` use them (theory 13.6, criteria that measurements answer). The sums are fixed before anything is
+measured, and each gets an equal part of the risk. For each sum, the measured tables that contain its columns are combined with
+public weights if that has less noise than one table. A measured sum of scores is used if it gives a narrower interval
+(`limits_of_sum`).
 """
 
 from __future__ import annotations
@@ -27,17 +28,16 @@ if TYPE_CHECKING:
     from synthrelease.data.schema import Binning, Transformation
     from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 
-# What a measured sum of scores says about a sum of original counts, where the one is an affine function of the other.
-#
-# The rarest bin as a sum of its own has noise of half the scale that its cell in a table of equal epsilon has (theory 12.12,
-# scored sums; 13.6, criteria that measurements answer).
+# Limits from a measured sum of scores, if the sum of original counts is an affine function of it. For example, the rarest bin
+# measured as a sum has half the noise scale of its cell in a table of equal epsilon (theory 12.12, scored sums; 13.6, criteria
+# that measurements answer).
 
 Limit = tuple[int, int, int]
-"""(v, t, m): m times the sum is within t of v."""
+"""(v, t, m): m times the sum is in the interval from v - t to v + t."""
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return the cells of the table of some columns that a measured sum counts, by their number."""
+    """Return the limits of the cells that measured sums of these columns count separately, by cell number."""
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
         cells, numbers = np.unique(steps, return_counts=True)
@@ -51,19 +51,19 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return what each measured sum of these columns implies for the sum of these weights."""
+    """Return the limits that measured sums of these columns give for the sum of these weights."""
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return (v, t, m) where weights = over / under * steps + a constant in all cells: under times their sum is over times the
-    measured one, and as much as the constant makes of n rows. None where they are not.
+    """Return (v, t, m) if weights = over / under * steps + constant in all cells, else None. Then under times the sum of
+    weights is over times the measured sum, plus the constant for each of the n rows.
 
     Parameters
     ----------
-    steps, weights : whole numbers, an axis for each column.
-    n : the number of rows, exact.
+    steps, weights : arrays of whole numbers with an axis for each column.
+    n : the exact number of rows.
     """
     first, last = int(steps.argmin()), int(steps.argmax())
     of_steps, of_weights = steps.ravel(), weights.ravel()
@@ -78,7 +78,7 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """Return the sums of just these columns, with their steps in this order of columns."""
+    """Return the exact measured sums of exactly these columns, with their steps in this order of columns."""
     sums = []
     for noisy in measured.sums:
         names = [measured.layout.columns[column] for column in noisy.columns]
@@ -90,10 +90,10 @@ def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisyS
 
 
 _FINEST_WEIGHT = 8
-"""Weights of tables in a combination are whole numbers up to this."""
+"""Largest weight of a table in a combination; weights are whole numbers."""
 
 _EXACT = 2**53
-"""Sums of counts with weights beyond this would not be exact as floats; they get no limits."""
+"""Weighted sums beyond this would not be exact as floats. Weights that could lead to them raise ValueError."""
 
 Name = TypeVar("Name")
 Possible = Callable[[tuple[str, ...]], np.ndarray]
@@ -101,25 +101,25 @@ Possible = Callable[[tuple[str, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sums:
-    """Sums of original counts over the cells of the table of some columns.
+    """Weighted sums of original counts over the cells of the table of some columns.
 
     Attributes
     ----------
-    weights : (n_sums, *sizes of the columns) whole numbers; None for the count of every cell, one after the other.
+    weights : (n_sums, *sizes of the columns) whole numbers; None for the counts of all cells in order.
     """
 
     columns: tuple[str, ...]
     weights: np.ndarray | None = None
 
     def number(self, sizes: Mapping[str, int]) -> int:
-        """Return how many sums these are, on bins of these sizes."""
+        """Return the number of sums, for columns with these numbers of bins."""
         cells = int(np.prod([sizes[name] for name in self.columns], dtype=np.int64))
         return cells if self.weights is None else len(self.weights)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Limits:
-    """(n_sums,) lowest and highest values of some sums, whole numbers."""
+    """Lower and upper limits (n_sums,) of some sums, as whole numbers."""
 
     low: np.ndarray
     high: np.ndarray
@@ -127,7 +127,9 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """One sum from one measured table: its noisy value, and the number of noises with each size of weight."""
+    """The estimate of a sum from one measured table: its noisy value, and the number of independent noises for each absolute
+    weight.
+    """
 
     value: int
     noise: CountNoise
@@ -144,14 +146,14 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Return limits of all sums: with probability at least 1 - risk over the noise, all of them hold.
+    """Return limits of all sums. With probability at least 1 - risk over the noise, all limits hold.
 
     Parameters
     ----------
-    sums_by_name : by whatever asks them; each in `covered` columns.
-    measured : on the bins of the sums.
-    possible : for columns, (n_cells,) False where the public rules exclude every original row.
-    risk : above 0, below 1.
+    sums_by_name : the sums of each criterion; some measured table must have their columns (`covered`).
+    measured : the measurements, on the bins of the sums.
+    possible : a function of column names that returns (n_cells,) False where the public rules exclude every original row.
+    risk : the probability of a wrong limit, above 0 and below 1.
     """
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
     number = sum(wanted_sums.number(sizes) for sums in sums_by_name.values() for wanted_sums in sums)
@@ -163,7 +165,7 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """Return (n_sums,) how far each limit is from the middle at least, whatever the noise turns out to be: public."""
+    """Return (n_sums,) the half widths of the intervals, which do not depend on the noise and are public."""
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
     of_sums = _of_scored_sums(sums, measured, risk)
@@ -179,7 +181,7 @@ def covered(columns: Sequence[str], measured: Sequence[Sequence[str]]) -> bool:
 
 
 class _Table:
-    """A measured table with 0 in the cells that no original row can be in: they have no noise either."""
+    """A measured table with exact zeros in the cells that the public rules exclude."""
 
     def __init__(self, measured: NoisyMarginals, table: NoisyMarginal, possible: Possible):
         self.columns = tuple(measured.layout.columns[column] for column in table.columns)
@@ -214,7 +216,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
         value, width, times = _least([_narrowest(estimates, risk), *of_sums(index)])
         least, most = (0, n) if sums.weights is None else _possible_range(sums.weights[index], n)
         lowest, highest = max(least, -((width - value) // times)), min(most, (value + width) // times)
-        if lowest > highest:  # the noise was beyond its limits: then nothing is known
+        if lowest > highest:  # the noise exceeded its limits, so nothing is known
             lowest, highest = least, most
         low.append(lowest)
         high.append(highest)
@@ -222,7 +224,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return what measured sums of scores imply for each of these sums."""
+    """Return a function of a sum's index that returns its limits from measured sums of scores."""
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])
@@ -231,7 +233,7 @@ def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callab
 
 
 def _least(limits: Sequence[Limit]) -> Limit:
-    """Return the narrowest: a function of scales alone, which are public."""
+    """Return the narrowest limit. The choice depends only on the public noise scales."""
     return min(limits, key=lambda limit: limit[1] / limit[2])
 
 
@@ -252,9 +254,9 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """Return (v, t, m): m times the sum is within t of v, at this risk.
+    """Return the limit (v, t, m) from one estimate or from a combination of estimates, which fails with at most this risk.
 
-    Which tables it is from does not depend on their values.
+    The choice does not depend on the noisy values.
     """
     least = min(estimates, key=lambda estimate: estimate.variance)
     if not least.noises:
@@ -278,23 +280,22 @@ def _joined(estimates: Sequence[tuple[_Estimate, int]]) -> Parts:
     return tuple((noise, weight, count) for (noise, weight), count in sorted(counts.items()))
 
 
-# How far the slopes of two regression lines are apart at most, when moments of the original rows are known within limits.
-#
-# The moments are those of pairs of columns, so noisy tables of all pairs give them (theory 13.7, slopes within limits).
+# An upper bound of the distance between the slopes of two regression lines, from limits of the moments of the original rows.
+# Noisy tables of all pairs of columns give these limits (theory 13.7, slopes within limits).
 
 _FINEST = 2**11
-"""Steps of the grid that products of two numbers in [-1, 1] are put on, either way."""
+"""Products of two numbers in [-1, 1] are rounded to multiples of 1 / `_FINEST`."""
 
 _ROOM = 1e-9
-"""For the rounding of floats: relative to a moment, which is at most 1, and of a bound."""
+"""Margin for the rounding of floats: absolute for a moment, which is at most 1, and relative for a bound."""
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
-    """Return the sums of every number, and of every product of two, each in steps of the grid.
+    """Return the sums of all columns and of the products of two columns, in steps of the grid.
 
     Parameters
     ----------
-    columns : the features, then the target.
+    columns : the names of the features, then of the target.
     """
     sums = []
     for first, second in _pairs(len(columns)):
@@ -306,10 +307,10 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
-    """Return the largest sum over the features of |slope(R) - slope(S)| times the deviation of the feature in S, or a number
-    above it.
+    """Return an upper bound of the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature
+    in S, in units of the target.
 
-    In units of the target. Infinite where the limits leave the slopes of R open.
+    The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature has no spread in S.
     """
     d, n = len(columns) - 1, facts.n
     middles, widths, synthetic = (np.zeros((d + 2, d + 2)) for _ in range(3))  # 0 the intercept, then the columns
@@ -340,7 +341,9 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
 
 
 def _pairs(width: int) -> list[tuple[int, int | None]]:
-    """Return every column, and every pair of columns, a column with itself included; but not the target with itself."""
+    """Return every column (as a pair with None), and every pair of columns. A feature is also paired with itself, but the
+    target is not.
+    """
     singles: list[tuple[int, int | None]] = [(first, None) for first in range(width)]
     return [*singles, *((first, second) for first in range(width) for second in range(first, width) if first < width - 1)]
 
@@ -350,7 +353,7 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return the amount a row adds to the moment, on the bins of the columns; a column with itself has one axis."""
+    """Return what a row adds to a moment, for the bins of the columns. The square of a column has one axis."""
     first = _standard(names[0], facts)
     if len(names) == 2:
         return np.outer(first, _standard(names[1], facts))
@@ -358,7 +361,7 @@ def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndar
 
 
 def _standard(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return (n_bins,) numbers between -1 and 1 around the middle of their range."""
+    """Return (n_bins,) the representative values, scaled linearly from -1 to 1."""
     numbers = np.array(facts.by_name[name].numbers, dtype=float)
     return (numbers - (numbers.max() + numbers.min()) / 2) / _half_range(name, facts)
 
@@ -368,29 +371,32 @@ def _half_range(name: str, facts: PublicFacts) -> float:
     return max(float(numbers.max() - numbers.min()) / 2, 1e-9)
 
 
-# A regression line from shared noisy tables, in place of a private line of its own. It is what a criterion of prediction errors
-# compares with; how far it is from the line of the original rows is not stated.
+# A regression line from the shared noisy tables, in place of a private fit. A criterion of prediction errors compares with this
+# line. No bound is stated for its distance from the line of the original rows.
 
 _SMALLEST_EIGENVALUE = 1e-2
-"""Eigenvalues of the noisy correlation matrix of the features below this are raised to it, so that the line always exists."""
+"""Lower limit of the eigenvalues of the noisy correlation matrix of the features. Smaller ones are raised to it, so that the
+line always exists.
+"""
 
 
 def measured_line(
     names: Sequence[str], binnings: Sequence[Binning], measured: NoisyMarginals, common: Transformation
 ) -> LinearModel:
-    """Return the least-squares line of the last column on the others. Total: a line exists for every input.
+    """Return the least-squares line of the last column on the others, which exists for every input.
 
-    Means and products are taken from the measured table with the least noise that has the column or the pair, without bins of
-    missing values. A pair with a measured sum has the correlation that the sum tells of (`_correlation`). A pair that neither
-    has counts as uncorrelated.
+    Means and products come from the measured table with the least noise that has the column or the pair, without bins of
+    missing values. For a pair with a measured sum, the correlation comes from that sum (`_correlation`). A pair without a
+    measured table or sum counts as uncorrelated.
 
     Parameters
     ----------
-    binnings : of each column, with numbers; every bin of `common` lies inside one of them.
+    names : the names of the features, then of the target.
+    binnings : the binning of each column, with representative values; every bin of `common` must lie inside one of its bins.
 
     Privacy
     -------
-    Post-processing of the measurements.
+    The line is post-processing of the measurements.
     """
     maps = [common.binning(name).map_to(binning) for name, binning in zip(names, binnings, strict=True)]
     numbers = [np.array(binning.numbers[: binning.present], dtype=float) for binning in binnings]
@@ -414,7 +420,7 @@ def measured_line(
             least = min(sums, key=lambda noisy: noisy.variance / noisy.sensitivity**2)
             of_bins = [
                 np.append(standard[k], 0.0)[np.minimum(maps[k], len(numbers[k]))] for k in (i, j)
-            ]  # the mean without one
+            ]  # the mean, 0, for missing values
             correlation = _correlation(measured, least, of_bins if pair == sorted(pair) else of_bins[::-1])
             correlations[i, j] = correlations[j, i] = min(max(correlation, -1.0), 1.0)
     values, vectors = np.linalg.eigh(correlations[:-1, :-1])
@@ -424,15 +430,15 @@ def measured_line(
 
 
 def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
-    """Return the correlation of the numbers of two columns, in a table that the sum and both columns tell of.
+    """Return the correlation of the numbers of two columns that follows from the measured sum and the shares of both columns.
 
-    Of the tables p q (1 + l s), p and q the shares of the columns and s the scores without what either column explains, which
-    have these shares for every l, the one with the measured sum. Where scores are products of the numbers, up to a shift of
-    either, that is the measured product moment.
+    The correlation is that of a table p q (1 + l s). p and q are the shares of the two columns, and s are the scores without
+    the main effects of both columns, so the table has these shares for every l. l is chosen so that the table has the measured
+    sum. If the scores are products of the numbers, up to shifts of either column, the result is the measured product moment.
 
     Parameters
     ----------
-    numbers : standard numbers of the bins of both columns, in the order of the layout.
+    numbers : the standardised numbers of the bins of both columns, in the order of the layout.
     """
     rows = [
         np.maximum(_table(measured, [column], [np.arange(size)], [np.empty(size)]), 0.0) + 1e-9
@@ -450,7 +456,9 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
 def _table(
     measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Return noisy counts of some columns in bins with numbers, an axis each, from the table whose noise adds up to least."""
+    """Return the noisy counts of some columns, with an axis for each, from the measured table with the smallest total variance;
+    ones if no table has the columns. Bins of missing values are left out.
+    """
 
     def noise(table: NoisyMarginal) -> float:
         return float(table.variance().sum())

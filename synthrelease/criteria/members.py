@@ -1,8 +1,10 @@
-"""Criteria that look at members in place of roots: each of them, each beside the first one of its root, or every two.
+"""Criteria about members (such as persons) in place of roots (such as households): about every member, or about pairs of
+members.
 
-A root makes several rows of these, each a row as another: a criterion asks of them what it asks of rows, and one replaced root
-moves its figure by as many times what a row does as a root makes rows (theory 3.22, rows of members). How many rows the private
-table makes is not public, so figures are shares of those that the candidate makes.
+Every root is turned into several rows, and the criterion treats these rows as it treats rows of a table. One replaced root
+moves the figure by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
+members). The number of rows from the private table is not public, so figures are shares of the number of rows from the
+candidate.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _ROWS: Mapping[Of, tuple[str, str]] = {
 
 
 class OfMembers(Criterion):
-    """The base class of criteria that can compare members in place of roots.
+    """The base class of criteria that can compare members instead of roots.
 
     Attributes
     ----------
@@ -48,29 +50,29 @@ class OfMembers(Criterion):
 
     @property
     def read(self) -> tuple[str, ...]:
-        """The names of the columns that the figure is about."""
+        """The names of the columns that the figure depends on."""
         raise NotImplementedError
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting by which it compares further columns beside those it names; empty where there is none."""
+        """Return the setting by which the criterion also compares columns that it does not name; empty if there is none."""
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
-        """Return the rows that the criterion reads. Raises LookupError where roots have no members."""
+        """Return the rows of members that the criterion reads. Raises LookupError without [members] or without `of`."""
         if linked is None or self.of is None:
             raise LookupError("there are no rows of members")
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """Return the rows that the criterion reads, on the bins of a transformation."""
+        """Return the rows of members that the criterion reads, on the bins of a transformation."""
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedRows:
-    """The rows of members of a candidate, as criteria look at a synthetic table."""
+    """The rows of members of a candidate, with the attributes of a `SyntheticTable` that criteria read."""
 
     transformation: Transformation
     counts: Counts
@@ -88,10 +90,10 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Apply a kind of criterion to rows of members in the same way as to rows, where `of` asks for it.
+    """Decorate a kind of criterion so that it is applied to rows of members if `of` is set.
 
-    Its figure must move by at most its sensitivity when a row is added, or left out, as when one is replaced: the number of
-    these rows is not the same for neighbours.
+    The figure of the kind must move by at most its sensitivity also when a row is added or removed, because neighbours can have
+    different numbers of rows of members.
     """
     for name, of_members in (("query", _query), ("mistakes", _mistakes)):
         setattr(kind, name, _either(getattr(kind, name), of_members))
@@ -113,9 +115,10 @@ def _query(
 
     Privacy
     -------
-    Sensitivity: that of the figure of rows, which holds for a row that is added or left out as well, times the rows that a root
-    makes at most. A replaced root takes out at most so many and puts in at most so many: as many are replaced, added or left
-    out as the larger of both numbers (theory 3.22, rows of members). How many rows the candidate makes is public.
+    The sensitivity is that of the figure of rows, which also holds when a row is added or removed, times the largest number k
+    of rows that a root can have. A replaced root removes at most k rows and adds at most k rows. The number of replacements,
+    additions and removals is the larger of the two numbers (theory 3.22, rows of members). The number of rows from the
+    candidate is public.
     """
     from synthrelease.criteria.members_mechanism import figure_of_members
 
@@ -127,7 +130,7 @@ def _query(
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
-    """Return the public facts about the rows, from those about wide records."""
+    """Return the setting for the rows of members, from the setting for wide records."""
     transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
     return Setting(
@@ -144,13 +147,13 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of each column of the rows: those of its columns of the wide record."""
+    """Return the groups of each column of the rows, which are those of its column of the wide record."""
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 
 
 def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
-    """Return the public facts about the rows of a released table."""
+    """Return the public facts about the rows of members of a released table."""
     rows = criterion.rows_of(facts.linked, facts.by_name)
     numbers = {column.name: column.numbers for column in facts.columns}
     counts = None if facts.counts is None else on_bins(rows, facts.counts, numbers)
@@ -188,7 +191,9 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield a mistake for differences of columns without numbers, or of own values, which no table of bins contains."""
+    """Yield the mistakes for differences of two columns: columns without numbers, and `values` = "own", which a table of bins
+    does not contain.
+    """
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
         if len(columns) == 2:
@@ -199,7 +204,7 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Return the names that two columns of the wide record may have in one of the rows, as far as the criterion names both."""
+    """Return the pairs of names that two columns of the wide record can have in one row, if the criterion reads both names."""
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)
     beside, slot_beside = plain_and_place(second)
@@ -214,17 +219,17 @@ def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[s
 
 
 def plain_and_place(name: str) -> tuple[str, int]:
-    """Return the column of members that a column of a slot is of, and its place; 0 for one of roots."""
+    """Return the member column and the slot number of a column such as "age_2"; for a column of roots, its name and 0."""
     plain, _, slot = name.rpartition("_")
     return (plain, int(slot)) if plain and slot.isdecimal() else (name, 0)
 
 
 @dataclass(frozen=True)
 class ExplainedOfMembers(Explanation[OfMembers]):
-    """Explain a figure of members: the explanation of its kind, applied to the rows of members.
+    """Explain a figure of members by the explanation of its kind, applied to the rows of members.
 
-    Bounds are about tables of the wide record, of which a figure of members sums several; and roots are drawn, where it is
-    about shares of the members that the candidate has. So no known and no drawn error follows, and no cell of roots is bounded.
+    No known error and no drawn error follow from a figure of members. Bounds are about tables of the wide record, and a figure
+    of members sums several of these. Drawing samples roots, but the figure is about shares of the candidate's members.
     """
 
     plain: Explanation[Any]
@@ -247,9 +252,10 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the figure is about these two columns of slots, as columns of one of the rows.
+        """Return whether the criterion would notice the loss of this pair, as two columns of one of the rows of members.
 
-        The pair is taken to be lost in every slot alike: then the rows of members lose at least as large a share as the roots.
+        It is assumed that the association is lost in every slot. Then the error of the rows of members is at least as large a
+        share as that of the roots.
         """
         first, second = sorted(pair.columns)
         named = map(frozenset, (*_named_by(self.about, first, second), *_named_by(self.about, second, first)))

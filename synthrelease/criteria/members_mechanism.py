@@ -1,10 +1,11 @@
-"""The private half of figures of members: a figure of rows, of the rows that the members of all roots make.
+"""The private half of figures of members: turn the wide records into rows of members, and compute a figure of rows from them.
 
-Private: the counts of wide records, of which the rows of members are made, with their own values. Out: an exact figure, for
-`criteria.base_mechanism` alone, which adds the noise.
+Private: the counts of wide records, and the rows of members from them, with their own values. Out: an exact figure, only for
+`criteria.base_mechanism`, which adds the noise.
 
-Neighbours replace one root: at most k rows of members less, and k more. A figure that one row less, one more, or another in its
-place moves by s at most so moves by k s (theory 3.22, rows of members); clipping to the range of a figure moves it no further.
+Neighbours replace one root, which removes at most k rows of members and adds at most k. If the figure moves by at most s when
+one row is removed, added or replaced, it moves by at most k s (theory 3.22, rows of members). Clipping to the range of the
+figure does not raise this sensitivity.
 """
 
 from __future__ import annotations
@@ -18,6 +19,6 @@ from synthrelease.data.member_counts import RowsOnBins
 def figure_of_members(
     counts: Counts, rows: RowsOnBins, figure: Callable[[Counts], float], figure_range: tuple[float, float]
 ) -> float:
-    """Return the figure of the rows of members of the wide records."""
+    """Return the figure of the rows of members, clipped to the range of the figure."""
     least, most = figure_range
     return min(max(figure(rows.with_own_values(counts)), least), most)

@@ -1,4 +1,6 @@
-"""Take a criterion from another package: it gives a figure and its sensitivity; noise, charge and comparison stay here."""
+"""Base class of criteria from other packages, which provide a figure and its sensitivity. Noise, charge and comparison stay in
+synthrelease.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +23,20 @@ if TYPE_CHECKING:
 class OutsideCriterion(Criterion):
     """A criterion of another package, registered as an entry point of the group `synthrelease.criteria`.
 
-    A subclass names its settings as fields, says in `words` what its figure is, and has three functions: `figure`,
-    `sensitivity`, and `examples`, which `synthrelease.check_kind` tries on all small tables.
+    A subclass declares its settings as fields, describes its figure in `words`, and has three methods: `figure`, `sensitivity`
+    and `examples`. `synthrelease.check_kind` tests the examples on all small tables.
 
     Privacy
     -------
-    Its figure gets Laplace noise of the sensitivity that it claims, at the epsilon of the acceptance file, and nothing else of
-    it comes out. The guarantee of a release rests on that claim: neighbours replace one record. Card, SIGN.md and release.json
-    say whose claim it is.
+    The figure gets Laplace noise for the sensitivity that the package claims, at the epsilon of the acceptance file, and
+    nothing else is released. The guarantee of a release depends on that claim, where neighbours replace one record. Card,
+    SIGN.md and release.json name the package that makes the claim.
     """
 
     words: ClassVar[str]
-    """Return the meaning of the criterion value, in one sentence for the card."""
+    """The meaning of the criterion value, in one sentence for the card."""
     unit: ClassVar[str] = ""
-    """The unit of the figure, in words; empty where it has none."""
+    """The unit of the figure, as text; empty if it has none."""
     no_measured_bound: ClassVar[str] = "A criterion of another package is asked for its own figure."
     RESERVED: ClassVar[frozenset[str]] = frozenset(
         (
@@ -43,44 +45,47 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """Names that decide about noise, charge and comparison: a subclass that defines one is refused."""
+    """Names of the methods and attributes that determine noise, charge and comparison. A subclass that defines one of them is
+    refused.
+    """
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
         """Return the exact figure of a table beside the candidate: a finite number for any table on the candidate's bins.
 
         Parameters
         ----------
-        table : rows by cell over `candidate.transformation.layout`; the private table in a release.
+        table : the counts by cell of `candidate.transformation.layout`; in a release, those of the private table.
         """
         raise NotImplementedError
 
     def sensitivity(self, n: int, candidate: SyntheticTable, setting: Setting) -> float:
-        """Return how much the figure can change at most when one of the n rows is replaced, whatever the table: above 0, from
-        public values alone."""
+        """Return an upper limit, above 0, of the change of the figure when one of the n rows of any table is replaced. It must
+        depend on public values only.
+        """
         raise NotImplementedError
 
     @classmethod
     def examples(cls) -> Sequence[Mapping[str, Any]]:
-        """Return settings to try the kind with, for columns "a", "b" and "c" of 2, 3 and 4 bins."""
+        """Return settings with which `check_kind` tests the kind, for columns "a", "b" and "c" with 2, 3 and 4 bins."""
         raise NotImplementedError
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        candidate = deepcopy(candidate)  # what a package writes into its arrays reaches no released row
+        candidate = deepcopy(candidate)  # a package that changes its arrays changes no released row
         sensitivity = self.sensitivity(n, candidate, setting)
         if not (math.isfinite(sensitivity) and sensitivity > 0):
             raise ValueError(f"expected a sensitivity above 0 of {self.kind}, found {sensitivity}")
-        from synthrelease.criteria.outside_mechanism import figure_of  # here, for readers of a release have no use for it
+        from synthrelease.criteria.outside_mechanism import figure_of  # here because readers of a release do not need it
 
         figure = partial(self.figure, candidate=candidate, setting=setting)
         return Query(figure=partial(figure_of, figure=figure), sensitivity=sensitivity)
 
 
 class ExplainedByItself(Explanation[OutsideCriterion]):
-    """Explain a criterion of another package in the words of its own class."""
+    """Explain a criterion of another package by the texts of its class."""
 
     no_sensitivity: ClassVar[str] = "The package that the criterion is from claims the sensitivity."
-    no_bounds: ClassVar[str] = "What follows from the figure for other questions is not known here."
-    no_offender: ClassVar[str] = "Which part of the table has the largest error is not known here."
+    no_bounds: ClassVar[str] = "synthrelease does not know which bounds of other quantities follow from the figure."
+    no_offender: ClassVar[str] = "synthrelease does not know which part of the table has the largest error."
 
     def sentence(self, facts: PublicFacts) -> str:
         package = self.about.kind.partition(":")[0]

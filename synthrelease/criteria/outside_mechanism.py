@@ -1,9 +1,10 @@
-"""The private half of `outside`: the counts of the table go to a package that is no part of synthrelease.
+"""The private half of criteria from other packages: give the counts of the table to the package, and take its figure.
 
-Private: the counts of the table. Out: the figure of another package, which gets noise in `base_mechanism`.
+Private: the counts of the table. Out: the figure of the other package, which gets noise in `base_mechanism`.
 
-Guarantee: eps-DP if the sensitivity that the package claims is true for its figure; neighbours replace one record. Nobody here
-proves the claim, and nobody follows what its code does with the counts: docs/plugins.md says what a steward trusts.
+Guarantee: eps-DP if the sensitivity that the package claims is true of its figure; neighbours replace one record. synthrelease
+neither proves this claim nor checks what the package's code does with the counts. docs/plugins.md says what a steward has to
+trust.
 """
 
 from __future__ import annotations

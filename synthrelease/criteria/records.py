@@ -1,6 +1,7 @@
-"""Take the rows of a table as a regression does: the numbers of its columns, their public limits, and a maximum of likelihood.
+"""Public inputs of the regression criteria: columns and their value limits, standard units, designs, interval arithmetic, and
+Newton's method.
 
-A record's numbers are its own: what it adds to a figure is computed from it alone, whatever records stand beside it.
+What a record adds to a figure is computed from this record alone and does not depend on other records.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from pydantic import Field
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation, value_limits
 from synthrelease.errors import listing
 
-# What records of a cell of wide bins can be, as intervals: every operation is rounded as it is for single records.
+# Intervals of the values that records of a cell can have. Every operation is rounded as it is for single records.
 #
-# A sum, a product or a maximum of floats that are rounded one by one is monotone in each of its terms, so that an interval
-# which is computed by the very same steps holds what every single record leads to, its rounding included.
+# Rounded sums, products and maxima of floats are monotone in each term. So an interval that is computed by the same steps
+# contains the result for every single record, with its rounding.
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Lowest and highest values, arrays of one shape."""
+    """Arrays of lowest and highest values, with the same shape."""
 
     low: np.ndarray
     high: np.ndarray
 
     @classmethod
     def exactly(cls, values: np.ndarray) -> Interval:
-        """Return the interval of numbers that are known."""
+        """Return the intervals that contain only these numbers."""
         return cls(values, values)
 
     def __add__(self, other: Interval) -> Interval:
@@ -45,42 +46,42 @@ class Interval:
         return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
     def times(self, factor: float) -> Interval:
-        """Return every value times a number."""
+        """Return the intervals multiplied by a number."""
         ends = self.low * factor, self.high * factor
         return Interval(np.minimum(*ends), np.maximum(*ends))
 
     def clipped(self, lowest: float, highest: float) -> Interval:
-        """Return every value, clipped to the limits."""
+        """Return the intervals, clipped to these limits."""
         return Interval(np.clip(self.low, lowest, highest), np.clip(self.high, lowest, highest))
 
     @property
     def size(self) -> Interval:
-        """The interval of the absolute values."""
+        """The intervals of the absolute values."""
         inside = (self.low <= 0) & (self.high >= 0)
         ends = np.abs(self.low), np.abs(self.high)
         return Interval(np.where(inside, 0.0, np.minimum(*ends)), np.maximum(*ends))
 
     @property
     def furthest(self) -> np.ndarray:
-        """The largest absolute value."""
+        """The largest absolute value in each interval."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def outer(self) -> Interval:
-        """Return the same with one more axis at the end, of size 1."""
+        """Return the intervals with an additional last axis of size 1."""
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
-        """Return (n,) values as an array of so many axes, with the values along this one."""
+        """Return (n,) intervals as an array with `n_axes` axes, in which they vary along this axis."""
         shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
 
 def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
-    """Return start + slope * part + slope * part + ..., added one after the other, over the product of the parts' axes.
+    """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order, over the product of the parts' axes.
 
     Parameters
     ----------
-    parts : (n_i,) each; the result has an axis of n_i for each of them.
+    parts : intervals (n_i,); the result has an axis of n_i for each of them.
     """
     total = Interval.exactly(np.array(start))
     for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
@@ -88,22 +89,22 @@ def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> 
     return total
 
 
-# The maximum of a concave function of a few parameters, by Newton's method with halved steps.
+# Maximum of a concave function of a few parameters, by Newton's method with halved steps.
 
 _MOST_HALVINGS = 20
 _ROUNDING = 1e-15
-"""A step that lowers the value by no more than this part of it is taken: near the maximum that is rounding."""
+"""A step may lower the value by this fraction of it (or of 1), because near the maximum such a change is rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
-    """Where the search ended.
+    """The point at which `maximum` ended.
 
     Attributes
     ----------
-    at : (k,) parameters.
-    gradient, information : (k,) first derivatives there, and (k, k) second derivatives with the other sign.
-    reached : whether it ended because a step was small enough, and not because it had taken all its steps.
+    at : (k,) the parameters.
+    gradient, information : (k,) the first derivatives there, and (k, k) the negative second derivatives.
+    reached : True if the next step was small enough; False if the search ended after `most_steps` steps.
     """
 
     at: np.ndarray
@@ -120,13 +121,14 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Take Newton steps from `start`, each halved until it does not lower the value; None where the information was singular.
+    """Return the result of Newton steps from `start`, each halved until it does not lower the value; None if the information
+    was singular.
 
     Parameters
     ----------
-    value, derivatives : of the parameters: the function, its gradient and its information. `derivatives` may itself raise
-        numpy.linalg.LinAlgError, where it takes the information to be singular.
-    small : whether the step that would be next, (k,), is small enough to end where the search is.
+    value, derivatives : functions of the parameters that return the value, and the gradient and the information. `derivatives`
+        may raise numpy.linalg.LinAlgError for a singular information.
+    small : a function of the next step, (k,), and the result so far that returns whether to end there.
 
     Examples
     --------
@@ -166,17 +168,17 @@ def maximum(
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Ranges = Mapping[str, tuple[float, float]]
-"""Limits to which values and representative values are clipped, by column."""
+"""The limits to which own values and representative values are clipped, by column."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """Rows that have all columns of a regression.
+    """The rows that have values in all columns of a regression.
 
     Attributes
     ----------
-    values : (n, d + 1) of the features, and last of the target.
-    counts : (n,) how many rows have them.
+    values : (n, d + 1) the values of the features and, in the last column, of the target.
+    counts : (n,) the number of rows with these values.
     """
 
     values: np.ndarray
@@ -194,13 +196,13 @@ class RegressionColumns:
 
     Attributes
     ----------
-    transformation : the bins on which either table comes.
-    names : features, then the target.
-    wanted : their public bins of the representation.
-    ranges : what values and numbers are clipped to, by column; those that are not named are not clipped.
-    own : the columns in which rows of the original count by their own values; in the others, and in the outcome, by what stands
-        for their bins of the representation.
-    outcome : (n_bins,) 0 or 1 for every bin of the target that holds values, where that is what is explained.
+    transformation : the bins of both tables.
+    names : the names of the features, then of the target.
+    wanted : the binnings of the representation, which are public.
+    ranges : the limits to which values are clipped, by column; other columns are not clipped.
+    own : the columns in which original rows count by their own values. In the other columns they count by the representative
+        values of their bins.
+    outcome : for a logistic regression, (n_bins,) 0 or 1 for every bin of the target with values; otherwise None.
     """
 
     transformation: Transformation
@@ -212,14 +214,14 @@ class RegressionColumns:
 
     @cached_property
     def numbers(self) -> tuple[np.ndarray, ...]:
-        """Return, for each column, (n_bins,) the value that stands for each bin in the released table."""
+        """For each column, (n_bins,) the value that stands for each bin in the released table."""
         pairs = zip(self.names, self.wanted, strict=True)
         numbers = [self._clipped(name, binning.known_numbers[: binning.present]) for name, binning in pairs]
         return tuple(numbers if self.outcome is None else [*numbers[:-1], self.outcome])
 
     @cached_property
     def limits(self) -> tuple[Interval, ...]:
-        """Per column, (n_bins,) the lowest and the highest that a row of the original counts as."""
+        """For each column, (n_bins,) the lowest and the highest value that an original row can count as."""
         return tuple(self._limits(*column) for column in zip(self.names, self.wanted, self.numbers, strict=True))
 
     def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
@@ -230,7 +232,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """Return (n_atoms,) the value a row of the original counts as; NaN for a missing value."""
+        """Return (n_atoms,) the value that an original row counts as; NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -242,7 +244,7 @@ class RegressionColumns:
 def public_axes(
     columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
-    """Return the same as `RegressionColumns.numbers` and `limits`, for bins that were released."""
+    """Return the `numbers` and `limits` of `RegressionColumns`, for published columns with released bins."""
     numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
         own_limits(column.name, column.value_limits, ranges) if column.name in own else Interval.exactly(bin_numbers)
@@ -252,17 +254,17 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return the values that rows of each bin can count as by their own values, which are between these ends."""
+    """Return the intervals of the clipped own values of rows in each bin, given their limits `ends`."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
 def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
-    """Return the numbers of a column, clipped to its range."""
+    """Return the numbers of a column, clipped to its range if it has one."""
     return np.clip(numbers, *ranges[name]) if name in ranges else numbers
 
 
 def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
-    """Raise ValueError for a range of another column, or one without a lowest and a highest value."""
+    """Raise ValueError for a range of a column that is not in `columns`, or a range that is not increasing."""
     for name, (lowest, highest) in ranges.items():
         if name not in columns:
             raise ValueError(f"ranges are for {listing(columns)}; {name!r} is another column")
@@ -272,25 +274,27 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class StandardUnits:
-    """Features in units of a table: (d,) its means, and its standard deviations, 1 where there is no spread."""
+    """The means (d,) and standard deviations (d,) of features in a table, by which they are standardised. A standard deviation
+    of 0 is replaced by 1.
+    """
 
     centres: np.ndarray
     deviations: np.ndarray
 
     @classmethod
     def of(cls, centres: np.ndarray, spreads: np.ndarray) -> StandardUnits:
-        """Scale by means and standard deviations, some of which may be 0."""
+        """Return standard units from means and standard deviations, some of which may be 0."""
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
-        """Return the limits of each feature in these units, by the same steps."""
+        """Return the limits of each feature in these units, computed by the same steps as for records."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearModel:
-    """A public line: target = intercept + features @ coefficients, in raw units."""
+    """A public regression line: target = intercept + features @ coefficients, in the columns' own units."""
 
     intercept: float
     coefficients: np.ndarray
@@ -298,7 +302,7 @@ class LinearModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Prior(LinearModel):
-    """A public guess of the line, and typical values of the features. See `PriorGuess`."""
+    """A public guess of the regression line, with typical values of the features (see `PriorGuess`)."""
 
     centres: np.ndarray
     spreads: np.ndarray
@@ -307,14 +311,14 @@ class Prior(LinearModel):
 
 @dataclass(frozen=True, kw_only=True)
 class MomentGrid:
-    """The public design of the integer moments of a record; `functional.Design` proves the sensitivity.
+    """The public design of the integer moments of a record. `functional.Design` computes scales and sensitivity.
 
     Attributes
     ----------
-    prior : around which moments are taken.
-    scales : (k,) a record adds round(scale * real moment) to each moment sum.
-    sensitivity : l1 sensitivity of the moment sums under replacing one record, an exact integer.
-    counted : whether the number of records is a moment, too: where some may lack a column, it is not public.
+    prior : the guess around which moments are computed.
+    scales : (k,) the factors; a record adds round(scale * real moment) to each moment sum.
+    sensitivity : the l1 sensitivity of the moment sums under replacing one record, an exact integer.
+    counted : whether the number of records is also a moment. It is not public if records may lack a value in a column.
     """
 
     prior: Prior
@@ -325,14 +329,15 @@ class MomentGrid:
 
 @dataclass(frozen=True, kw_only=True)
 class NewtonStep:
-    """The public design of a Newton step from a candidate's line; the class of the criterion proves the sensitivity.
+    """The public design of a Newton step from the coefficients of a candidate S. The class of the criterion proves the
+    sensitivity.
 
     Attributes
     ----------
-    units : of the features in the candidate S.
-    inverse : of the information of S, in standard units.
-    rows : m, the synthetic records that have all the columns.
-    void : whether S determines no line.
+    units : the standard units of the features in S.
+    inverse : the inverse of the information of S, in standard units.
+    rows : m, the number of synthetic records that have all the columns, at least 1.
+    void : whether S does not determine the coefficients.
     """
 
     units: StandardUnits
@@ -343,7 +348,7 @@ class NewtonStep:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearStep(NewtonStep):
-    """A step of least squares from the line of S, whose predictions are clipped to `allowed`."""
+    """A Newton step of least squares from the line of S. Its predictions are clipped to `allowed`."""
 
     line: LinearModel
     allowed: tuple[float, float]
@@ -351,6 +356,8 @@ class LinearStep(NewtonStep):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticStep(NewtonStep):
-    """A step of log odds from the (d + 1,) coefficients of S, the intercept first, per standard deviation."""
+    """A Newton step of a logistic regression from the (d + 1,) coefficients of S per standard deviation, with the intercept
+    first.
+    """
 
     coefficients: np.ndarray

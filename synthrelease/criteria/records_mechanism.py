@@ -1,12 +1,12 @@
-"""The private half of the regressions: what the rows of the table add to moments, to Newton steps and to mean errors.
+"""The private half of the regression criteria: sum what the rows of the table add to moments, Newton steps and mean errors.
 
-Private: the numbers of the rows that have all columns, how many have them, and exact sums over these. Out: noisy moment sums
-(`noisy_moments`), and exact figures for `criteria.base_mechanism` alone, which adds the noise.
+Private: the values of the rows that have all columns, the counts of these rows, and exact sums over them. Out: noisy moment
+sums (`noisy_moments`), and exact figures only for `criteria.base_mechanism`, which adds the noise.
 
-Neighbours replace one record. What a record adds is a function of its own numbers alone, computed number by number, so a sum
-moves by what one record adds less what the other adds; each public half bounds that over all records that the rules allow, by
-the same steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional
-mechanism, joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
+Neighbours replace one record. What a record adds is computed elementwise from its own values alone. So a sum moves by the
+difference of what two records add. Each public half bounds this difference over all records that the rules allow, by the same
+steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional mechanism, joint
+form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
 """
 
 from __future__ import annotations
@@ -36,21 +36,23 @@ if TYPE_CHECKING:
     from synthrelease.privacy.noise import SystemEntropy
 
 MOST = 2**20
-"""Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
+"""Largest integer that one record adds to a moment. Finer grids would hardly lower the noise."""
 _BATCH = 2**16
-"""Records whose moments are computed at a time, for the memory."""
+"""Number of records whose moments are computed at a time, to bound memory."""
 MOST_REPLACED = 2**12
-"""Records that must be replaced are counted up to so many."""
+"""Largest number of records to replace that `replaced_before` counts to."""
 
 
 def released_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the rows of a table on released bins, each with the numbers of its bins of the representation."""
+    """Return the records of a table on released bins, with the values that stand for their bins of the representation."""
     present = [columns.transformation.binning(name) for name in columns.names]
     return records_of_cells(sub_table(table, columns.names, present, columns.wanted), columns.numbers)
 
 
 def original_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the rows of the original, on released bins. Each record's values are its own, whatever others are."""
+    """Return the records of the original table, with own values in the columns `own`. A record's values do not depend on other
+    records.
+    """
     if not columns.own:
         return released_records(table, columns)
 
@@ -66,7 +68,9 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
-    """Return the rows of a table over the product of bins, the target's varying fastest, by the numbers of these bins."""
+    """Return the records of a table from its counts over the product of bins (those of the target vary fastest) and the numbers
+    of these bins.
+    """
     occupied = np.flatnonzero(rows)
     digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
     values = [axis[digit] for axis, digit in zip(numbers, digits, strict=True)]
@@ -74,9 +78,10 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
 
 
 def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> np.ndarray:
-    """Return (n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
+    """Return (n_cells,) counts over the product of the bins `coarser` of `columns`, where the bins of the last column vary
+    fastest.
 
-    Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
+    Rows that lack a value in one of the columns are left out, and so are bins of missing values.
     """
     into = {
         table.layout.index(column): finer.map_to(then) for column, finer, then in zip(columns, present, coarser, strict=True)
@@ -90,26 +95,27 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning
 def noisy_moments(
     counts: Counts, columns: RegressionColumns, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Return the moment sums of the table with noise."""
+    """Return the noisy moment sums of the original table."""
     return noisy_sums(original_records(counts, columns), design, epsilon, entropy)
 
 
 def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """Return (k,) moment sums of a private table on the integer grid, with noise.
+    """Return (k,) the moment sums of private records on the integer grid, with noise.
 
     Parameters
     ----------
-    records : the private records that have all columns.
+    records : the private records that have values in all columns.
 
     Privacy
     -------
-    eps-DP, neighbours replace one record: the sums are exact sums of integers, each a function of one record alone
-    (`real_moments`). Replacing one record changes them in l1 by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k
+    The result is eps-DP; neighbours replace one record. The sums are exact sums of integers, each of which is a function of one
+    record alone (`real_moments`). Replacing one record changes them in l1 norm by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z
+    sum_k
     |t_k(z)| <= design.sensitivity, over all records z that the public domain allows: `Design.largest_moments` bounds each
-    |t_k(z)| in the cell of z, rounding included. A record that lacks a column adds 0, so that replacing it changes less. Each
-    sum gets discrete Laplace noise of scale sensitivity / eps.
+    |t_k(z)| in the cell of z, with its rounding. A record that lacks a column adds 0, so replacing it changes less. Each sum
+    gets discrete Laplace noise of scale sensitivity / eps.
     """
-    from synthrelease.privacy.noise import discrete_laplace  # here, for readers of a release have no use for it
+    from synthrelease.privacy.noise import discrete_laplace  # here because readers of a release do not need it
 
     batches = [slice(start, start + _BATCH) for start in range(0, len(records.counts) or 1, _BATCH)]  # of whole numbers, exact
     sums = np.sum([records.counts[batch] @ moments(records.values[batch], design) for batch in batches], axis=0)
@@ -117,17 +123,17 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
 
 
 def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return (n, k) integers that each of some (n, d + 1) records adds to the moment sums.
+    """Return (n, k) the integers that each of (n, d + 1) records adds to the moment sums.
 
     Raises
     ------
-    ValueError : when a moment is not a number that an integer can be made of: it would become the lowest of all.
+    ValueError : for a scaled moment that is NaN or above `MOST`.
     """
     return rounded(real_moments(records, design), design.scales)
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Return real moments as whole numbers. Raises ValueError as `moments`."""
+    """Return real moments, scaled and rounded to integers. Raises ValueError like `moments`."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")
@@ -135,15 +141,16 @@ def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return (n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
+    """Return (n, k) the real moments of each record: the features, their products (upper triangle), the residual, and the
+    residual times each feature; preceded by 1 if `counted`.
 
-    A record's numbers are a function of the record alone: single numbers are added and multiplied, feature by feature. A matrix
-    product adds in an order that depends on how many rows it has, so that the last bit of a record's moments, and with it where
-    they are rounded to, would depend on the other records.
+    A record's moments are a function of the record alone, because numbers are added and multiplied elementwise, feature by
+    feature. A matrix product would add in an order that depends on the number of rows. Then the last bit of a record's moments,
+    and so their rounded values, could depend on other records.
 
     Parameters
     ----------
-    records : (n, d + 1) values of the features, and last of the target.
+    records : (n, d + 1) the values of the features and, in the last column, of the target.
     """
     features, target = records[:, :-1], records[:, -1]
     standard = (features - design.prior.centres) / design.prior.spreads
@@ -152,7 +159,7 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np.ndarray:
-    """Return (n, k) from standardised features and residuals, or from bounds of both: elementwise."""
+    """Return (n, k) the moments, computed elementwise from standardised features and residuals or from bounds of these."""
     rows, columns = np.triu_indices(standard.shape[1])
     products = standard[:, rows] * standard[:, columns]
     ones = [np.ones(len(residual))] if counted else []
@@ -160,7 +167,7 @@ def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np
 
 
 def distance_of_steps(counts: Counts, columns: RegressionColumns, step: LinearStep) -> float:
-    """Return the sum over the slopes of how far one Newton step of the table's rows moves them."""
+    """Return the sum over the slopes of their absolute changes by one Newton step on the table's rows."""
     records = original_records(counts, columns)
     shares = steps_of_records(records.values, step) * records.counts[:, None]
     return math.fsum(abs(math.fsum(steps.tolist())) for steps in shares.T) / step.rows
@@ -174,11 +181,11 @@ def slack_of_steps(
     sensitivity: float,
     farthest: Sequence[tuple[np.ndarray, float]],
 ) -> float:
-    """Return how far the table is from a distance of steps above the threshold: sensitivity 1, below 0 exactly when it is
-    above.
+    """Return the slack of the one-step criterion, which has sensitivity 1 and is below 0 if and only if the figure is above the
+    threshold.
 
-    (threshold - figure) / sensitivity where that is below 0; otherwise the records that must be replaced before it is above,
-    less 1, where those are more (theory 3.4, one-step regression).
+    If (threshold - figure) / sensitivity is below 0, it is the slack. Otherwise the slack is the larger of that and the number
+    of records that must be replaced before the figure exceeds the threshold, minus 1 (theory 3.4, one-step regression).
     """
     plain = (threshold - distance_of_steps(counts, columns, step)) / sensitivity
     if plain < 0 or not farthest:
@@ -190,16 +197,17 @@ def slack_of_steps(
 def replaced_before(
     records: Records, lacking: int, step: LinearStep, threshold: float, farthest: Sequence[tuple[np.ndarray, float]]
 ) -> int:
-    """Return how many records must be replaced, at least, before the sum of the steps is above the threshold; at most
+    """Return a lower limit of the number of records that must be replaced before the figure exceeds the threshold; at most
     `MOST_REPLACED`.
 
-    In one direction after the other records with the least steps are replaced by ones with the farthest step that the rules
-    allow. What a record adds is a whole number, rounded up, of steps of a public grid: a function of the record alone.
+    For each direction, the records with the smallest steps are replaced by records with the largest step that the rules allow.
+    What a record adds is rounded up to a whole number of steps of a public grid, which is a function of the record alone.
 
     Parameters
     ----------
-    lacking : how many records lack a column; they add 0.
-    farthest : directions of (d,) ones, 1 or -1, with the largest step along them of any record, rounding included.
+    lacking : the number of records that lack a column; they add 0.
+    farthest : directions as (d,) arrays of 1 and -1, each with an upper limit of the step of any record along it, with its
+        rounding.
     """
     parts = in_units(records.values[:, :-1], step.units).T
     residuals = residuals_of_records(records.values, step)
@@ -222,19 +230,19 @@ def replaced_before(
         if gain:
             bounds.append((left // gain + 1, index, left, highest))
     least = MOST_REPLACED
-    for bound, index, left, highest in sorted(bounds):  # where fewest could do, first: few directions are left then
+    for bound, index, left, highest in sorted(bounds):  # those with the lowest bound first, to skip most others
         if bound < least:
             least = min(least, _replaced(whole(farthest[index][0]), number, highest, left, least))
     return least
 
 
 def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
-    """Return the smallest k, if it is below `most`, at which replacing the k smallest numbers by the highest adds more than
-    what is left.
+    """Return the smallest k for which replacing the k smallest numbers by `highest` adds more than `left`; if that is not below
+    `most`, some number that is not below `most` either.
 
     Parameters
     ----------
-    adds, number : (n,) whole numbers, and how many records have each.
+    adds, number : (n,) whole numbers, and the number of records with each.
     """
     first = np.argpartition(adds, most)[:most] if most < len(adds) else np.arange(len(adds))
     first = first[np.argsort(adds[first])]
@@ -248,30 +256,30 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return (n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+    """Return (n, d) v(z) of each of (n, d + 1) records by elementwise operations, so a function of the record alone."""
     parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
     return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 
 
 def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return (n,) target less clipped prediction."""
+    """Return (n,) the target minus the clipped prediction."""
     prediction = added(step.line.intercept, records.T[:-1], step.line.coefficients)
     return records[:, -1] - np.clip(prediction, *step.allowed)
 
 
 def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: LogisticStep) -> float:
-    """Return how far one Newton step of the table's rows moves the slope it moves most."""
+    """Return the largest absolute change of a slope by one Newton step on the table's rows."""
     return max(abs(change) for change in logistic_steps(original_records(counts, columns), step))
 
 
 def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
-    """Return (d,) sum of v_j over some records, over m."""
+    """Return the d sums of v_j over the records, divided by m."""
     shares = logistic_steps_of_records(records.values, step) * records.counts[:, None]
     return [math.fsum(steps.tolist()) / step.rows for steps in shares.T]
 
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
-    """Return (n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+    """Return (n, d) v(z) of each of (n, d + 1) records by elementwise operations, so a function of the record alone."""
     parts, (start, *slopes) = in_units(records[:, :-1], step.units).T, step.coefficients
     residuals = records[:, -1] - probability(added(start, parts, slopes))
     return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T[1:]])
@@ -280,8 +288,8 @@ def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.nda
 def difference_of_mean_errors(
     counts: Counts, columns: RegressionColumns, lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float], rows: int
 ) -> float:
-    """Return |the sum of the differences of the absolute errors of the table's rows by two lines| over a public number of
-    rows.
+    """Return the absolute value of the summed differences between the absolute errors of two lines over the table's rows,
+    divided by a public number of rows.
     """
     records = original_records(counts, columns)
     ours, theirs = (absolute_errors(records.values, line, *allowed) for line in lines)
@@ -289,18 +297,22 @@ def difference_of_mean_errors(
 
 
 def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
-    """Return (n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
+    """Return (n,) |target - prediction| of a line, both clipped, for (n, d + 1) records, computed for each record
+    separately.
+    """
     prediction = added(model.intercept, records.T[:-1], model.coefficients)
     return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
 
 
 def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
-    """Return (n, d) features of records in standard units, number by number."""
+    """Return (n, d) the features of records in standard units, computed elementwise."""
     return (features - units.centres) / units.deviations
 
 
 def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float]) -> np.ndarray:
-    """Return start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
+    """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order and elementwise, so for each record
+    separately.
+    """
     total = np.full(parts.shape[1], start)
     for part, slope in zip(parts, slopes, strict=True):
         total = total + part * slope
@@ -308,5 +320,5 @@ def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float])
 
 
 def probability(scores: np.ndarray) -> np.ndarray:
-    """Return (n,) the probabilities of log odds; beyond 700 of them exp would overflow."""
+    """Return (n,) the probabilities of log odds, which are clipped to +-700 so that exp does not overflow."""
     return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

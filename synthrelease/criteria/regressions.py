@@ -1,4 +1,5 @@
-"""Compare linear regressions: by their coefficients, by one Newton step from the released ones, by their predictions.
+"""Criteria that compare linear regressions: by their coefficients, by one Newton step from the released coefficients, or by
+their predictions.
 
 Paper 4.5.4; theory 3.9, regression coefficients.
 """
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
 
 _REDRAWS = 200
-"""Draws behind the noise deviation of a distance: it is then known to about 5%."""
+"""Number of draws to estimate the standard deviation of a distance's noise, to about 5%."""
 
 
 class RegressionCoefficients(Criterion):
@@ -72,8 +73,8 @@ class RegressionCoefficients(Criterion):
 
     Privacy
     -------
-    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`); everything else is
-    post-processing of it and of the candidate.
+    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`). Everything else is
+    post-processing of the fit and of the candidate.
 
     Attributes
     ----------
@@ -128,7 +129,7 @@ class RegressionCoefficients(Criterion):
         score = self._judged(float(distances[0]))
         if not len(regression.redraws):
             return score
-        # by the triangle inequality, noise that moves the line by so much moves the distance by no more
+        # by the triangle inequality, the distance moves by no more than the line does
         moves = np.abs((lines[1:] - lines[0]) * deviations).sum(axis=1)
         bound = float(np.quantile(moves, 0.95, method="higher"))
         return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
@@ -153,12 +154,12 @@ class RegressionCoefficients(Criterion):
 
     @property
     def fit_charge(self) -> Charge | None:
-        """Return the charge of the private fit; None if there is none."""
+        """Return the charge of the private fit; None if nothing is fitted."""
         return self.charge if self.answered_by is None else None
 
     @property
     def measured_line(self) -> bool:
-        """Return whether the line for prediction errors is that of the shared measurements."""
+        """Return whether the line for prediction errors comes from the shared measurements."""
         return self.answered_by is not None
 
     def once(self) -> tuple[Charge, ...]:
@@ -168,15 +169,17 @@ class RegressionCoefficients(Criterion):
         return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the moments of all pairs of columns."""
+        """Return the sums of all columns and of the products of pairs of columns."""
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return a bound of the distance of the slopes of the two least-squares lines, of R and of S, without any noise."""
+        """Return an upper bound of the distance between the slopes of the exact least-squares lines of R and S."""
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield why moments of pairs of columns do not determine the line that is compared."""
+        """Yield the mistakes for `answered_by`: the reasons why moments of pairs of columns do not determine the compared
+        line.
+        """
         if self.values != "bins":
             yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
         for name in self.columns:
@@ -227,7 +230,7 @@ class RegressionCoefficients(Criterion):
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
     def public_prior(self) -> Prior | None:
-        """Return the public guess, in the order of the features."""
+        """Return the public guess of `prior` with arrays in the order of the features; None without `prior`."""
         guess = self.prior
         if guess is None:
             return None
@@ -244,13 +247,13 @@ class RegressionCoefficients(Criterion):
         )
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
-        """Return the public domain of (features, target): every combination of bins that the raw rules allow."""
+        """Return the design of the moments, for the public domain of (features, target) that the raw rules allow."""
         columns = self.regression_columns(setting, setting.atomic)
         counted = any(binning.missing is not None for binning in columns.wanted)
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the design, with the private line where one is fitted before the loop, or that of the measurements."""
+        """Return the design, with the private line if it is fitted before the rounds, or with the line of the measurements."""
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
         regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
@@ -263,7 +266,7 @@ class RegressionCoefficients(Criterion):
     def private_fit(
         self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
     ) -> Regression:
-        """Return the regression with w_eps(R), the noisy line of a private table on the bins of a transformation."""
+        """Return the regression with the noisy line w_eps(R) of a private table on the bins of a transformation."""
         from synthrelease.criteria.records_mechanism import noisy_moments
 
         design, charge = regression.design, self.fit_charge or self.charge
@@ -284,7 +287,7 @@ Line = TypeVar("Line", bound=RegressionCoefficients)
 
 
 class RegressionCoefficientsExplained(Explanation[Line]):
-    """Explain the distance of the coefficients of two lines."""
+    """Explain the distance between the coefficients of two lines."""
 
     no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
     no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
@@ -293,11 +296,11 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         return facts.unit(self.about.target)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether it names the pair as target and feature."""
+        """Return whether the pair is the target and one of the features."""
         return pair.is_one_of(self.about.target, self.about.features)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the slope that is furthest from that of the public rows, both by least squares."""
+        """Return the least-squares slope with the largest difference between the candidate and the public rows."""
         from synthrelease.criteria.records_mechanism import original_records, released_records
 
         columns = self.about.regression_columns(setting, candidate.transformation)
@@ -322,31 +325,33 @@ class RegressionCoefficientsExplained(Explanation[Line]):
 
 
 _MOST_DIRECTIONS = 64
-"""In which the distance to the threshold is counted in records; with more the figure's sensitivity decides."""
+"""Largest number of directions for which the distance to the threshold is counted in records. With more, the slack is
+(threshold - figure) / sensitivity.
+"""
 
 _SINGULAR = 1e-9
-"""Smallest eigenvalue of the synthetic correlation matrix with which a line is taken to be determined."""
+"""Smallest eigenvalue of the synthetic correlation matrix above which a line counts as determined."""
 
 
 class RegressionOneStep(RegressionCoefficients):
     """The error of regression slopes by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|. The residuals r = y -
     clip(X w(S)) are those of the private records from the released regression w(S); m is the number of released rows.
 
-    Records that lack one of the columns are left out, of both tables; without such records m = n.
+    Records that lack one of the columns are left out of both tables; without such records m = n.
 
-    X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from
-    w(S) leads to w(R) when A_R = A_S, so the figure is the distance of the slopes up to the difference of the two A, which the
-    marginal criteria bound. One scalar with little noise takes the place of a whole private line.
+    X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from w(S)
+    leads to w(R) if A_R = A_S. So the figure is the distance of the slopes up to the difference of A_R and A_S, which the
+    marginal criteria bound. One scalar with little noise replaces a whole private line.
 
     Privacy
     -------
-    With v(z) = A_S^-1 x(z) r(z), public for every possible record z, the figure is || sum_z v(z) ||_1 / m over the records:
-    replacing one moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the public rules allow; a
-    record that lacks a column adds 0. m is a number of synthetic rows, so public. A record's share v(z) is public: computed
-    from S alone, once for all cells, before the counts are looked at. Products with counts are off by 2^-52 of themselves at
-    most, and their sums are correctly rounded in whatever order (math.fsum), as are the sum over the slopes and the quotient:
-    by 5 n 2^-53 max || v ||_1 / m in all, less than 3 n 2^-53 of the sensitivity. That is below a quarter of a grid step for n
-    up to 2^40, which is above 8 n 2^-53 of it (`laplace_figure`).
+    Let v(z) = A_S^-1 x(z) r(z), which is public for every possible record z. The figure is || sum_z v(z) ||_1 / m over the
+    records. Replacing one record moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the public
+    rules allow; a record that lacks a column adds 0. m is a number of synthetic rows, so it is public. A record's share v(z) is
+    computed from S alone, once for all cells, before the counts are read. Products with counts have relative errors of at most
+    2^-52. Their sums are correctly rounded in any order (math.fsum), as are the sum over the slopes and the quotient. The error
+    is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3 n 2^-53 of the sensitivity. A quarter of a grid step is
+    larger, because it is above 8 n 2^-53 of the sensitivity for n up to 2^40 (`laplace_figure`).
 
     Attributes
     ----------
@@ -422,11 +427,11 @@ class RegressionOneStep(RegressionCoefficients):
 
 
 class _Step(LinearStep):
-    """A record's contribution to the step, from the synthetic table alone: inverse is (d, d) A_S^-1 of the features."""
+    """The Newton step of least squares, computed from the synthetic table alone; `inverse` is (d, d) A_S^-1 of the features."""
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
-        """Compute the step from the rows of S, and the range that predictions are clipped to."""
+        """Compute the step from the rows of S and the range to which predictions are clipped."""
         from synthrelease.criteria.records_mechanism import in_units
 
         line, spreads = least_squares(released)
@@ -441,27 +446,28 @@ class _Step(LinearStep):
         return cls(line=line, units=units, inverse=inverse, allowed=allowed, rows=max(1, released.rows), void=void)
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return 2 max || v(z) ||_1 / m, or more, over the records that the raw rules allow.
+        """Return an upper limit of 2 max || v(z) ||_1 / m, over the records that the raw rules allow.
 
-        The steps of `records_mechanism.steps_of_records` on intervals: no record of a cell adds more than the cell's bound,
-        rounding included.
+        The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record of a cell adds more than
+        the cell's bound, with its rounding.
 
         Parameters
         ----------
-        limits : per feature, and last for the target, (n_bins,) the values that records of each bin can have.
+        limits : for each feature and then the target, (n_bins,) the values that records of each bin can have.
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
         parts = self.units.of_limits(limits[:-1])
         steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())
         widest = 2 * float((np.ravel(steps) * self._residuals(limits, possible).furthest).max())
-        # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
+        # without spread in S the figure is 0, but noise of scale 0 cannot be drawn
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """Return, in each of the 2^d directions of (d,) signs, the largest sum over slopes of sign * v(z), and 0, over the same
-        records.
+        """Return an upper limit, at least 0, of the sum over slopes of sign * v(z) over the same records, for each of the 2^d
+        directions of signs.
 
-        By the steps of `records_mechanism.replaced_before` on intervals. Empty for too many directions.
+        The operations of `records_mechanism.replaced_before` are applied to intervals. The list is empty for more than
+        `_MOST_DIRECTIONS` directions.
         """
         d = len(limits) - 1
         if 2**d > _MOST_DIRECTIONS:
@@ -476,8 +482,8 @@ class _Step(LinearStep):
         return farthest
 
     def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
-        """Return (n,) the lowest and the highest residual of records of each cell of the features, 0 where the rules allow
-        none.
+        """Return (n,) the lowest and the highest residual of records in each cell of the features; 0 if the rules allow no
+        record there.
         """
         *features, target = limits
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
@@ -491,7 +497,7 @@ class _Step(LinearStep):
 
 
 class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneStep]):
-    """Explain how far one Newton step moves a line."""
+    """Explain the change of the coefficients by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "It follows from the released table where the representation of every column is what was released; of other bins a "
@@ -508,7 +514,9 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity from A_S, the residuals and the combinations the raw rules allow, on released bins."""
+        """Return the sensitivity, from the released table and the combinations that the raw rules allow; None if the
+        representation of some column is not the released one.
+        """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
             return None
@@ -524,18 +532,19 @@ class RegressionPrediction(Criterion):
     """The difference of two mean absolute errors on the private file: of the regression fitted to it with noise, and of the
     regression fitted to the released table ("train on synthetic, test on real"). Predictions and values are clipped to `range`.
 
-    Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
-    all: the private number is not public; without such records m = n.
+    Records that lack one of the columns are left out. The sum is divided by m, the number of synthetic rows that have all
+    columns, because the private number is not public; without such records m = n.
 
     Privacy
     -------
-    Both lines are public. The figure is |sum of a gap over the records| / m, where the gap of a record is the difference of its
-    two absolute errors: sensitivity (largest - smallest gap) / m over the records that the public rules allow, and 0 among them
-    where a record can lack a column ("lines"; theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U -
-    L) / m always holds ("range"; Proposition 9). A record's gap is public, computed from both lines before the counts are
-    looked at; its products with counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order
-    (math.fsum). So the figure is off by less than n 2^-51 / m of the largest gap: less than a quarter of a grid step, because
-    the sensitivity is at least n 2^(b - 47) / m of that gap, and a step above 2^-(b + 1) of the sensitivity (`grid_bits`).
+    Both lines are public. The figure is |sum of the gaps of the records| / m, where the gap of a record is the difference of
+    its two absolute errors. With `bound` = "lines" the sensitivity is (largest - smallest gap) / m over the records that the
+    public rules allow, and over a gap of 0 if a record can lack a column (theory 3.5, regression prediction). The gaps lie in
+    [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range"; Proposition 9). A record's gap is computed
+    from the public lines before the counts are read. Its products with counts have relative errors of at most 2^-53, and their
+    sum is correctly rounded in any order (math.fsum). So the error of the figure is less than n 2^-51 / m times the largest
+    gap. This is less than a quarter of a grid step, because the sensitivity is at least n 2^(b - 47) / m times that gap, and a
+    step is above 2^-(b + 1) of the sensitivity (`grid_bits`).
 
     Attributes
     ----------
@@ -576,8 +585,8 @@ class RegressionPrediction(Criterion):
         if self.bound == "lines":
             gaps = _gaps(columns.limits, lines, self.range)
             least, most = (np.append(end[regression.possible], [0.0] if regression.design.counted else []) for end in gaps)
-            # equal lines would need no noise at all; a little is added, because noise of scale 0 cannot be drawn, and enough of
-            # it to cover the rounding of a sum of large gaps that hardly differ
+            # equal lines would need no noise, but noise of scale 0 cannot be drawn; and the noise must cover the rounding of a
+            # sum of large gaps that hardly differ
             room = 2.0 ** (grid_bits(n) - 47)
             furthest = max(float(np.abs(least).max()), float(np.abs(most).max()))
             widest = max(float(most.max() - least.min()), widest * 2.0**-20, n * furthest * room)
@@ -605,10 +614,10 @@ class RegressionPrediction(Criterion):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or values beyond them.
+    """Return (n_cells,) lower and upper limits of the difference of a record's absolute errors by two lines.
 
-    By the steps of `records_mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions,
-    which are further apart before they are clipped.
+    The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference is also at most that of the
+    two predictions, which clipping only brings closer together.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
@@ -631,7 +640,7 @@ def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoe
 
 
 class RegressionPredictionExplained(Explanation[RegressionPrediction]):
-    """Explain the difference of the mean errors of two lines."""
+    """Explain the difference of the mean absolute errors of two lines."""
 
     no_sensitivity: ClassVar[str] = (
         'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'

@@ -1,6 +1,8 @@
-"""Score a candidate by all criteria of a release in their order, or by one joint test, and say which criteria can say anything.
+"""Score candidates by all criteria of a release or by one joint test, and find criteria that every table meets or no table can
+meet.
 
-Before the loop each criterion fits what it fits once; an accepted candidate gets its figures afterwards.
+Private regressions that are fitted once are fitted before the rounds. With a joint test, an accepted candidate gets its
+criterion values afterwards.
 """
 
 from __future__ import annotations
@@ -21,22 +23,25 @@ from synthrelease.privacy.grids import laplace_tail
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
 
-# One noisy test for all criteria of a round (theory 4.1, least slack): the least slack, with one draw of noise.
+# One noisy test for all criteria of a round: the least slack with one draw of noise (theory 4.1, least slack).
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointTest:
-    """Whether a candidate meets all criteria, decided by one noisy number.
+    """A test of whether a candidate meets all criteria, by one noisy number.
 
     Attributes
     ----------
-    epsilon : budget of one test.
-    false_acceptance : largest probability that a round passes although some criterion is above its threshold.
+    epsilon : the epsilon of one test.
+    false_acceptance : the largest probability that a candidate passes although some exact criterion value is above its
+        threshold.
     """
 
     most_rows: ClassVar[int] = 2**30
-    """Its grid, of steps of 2^-12, is the same for any number of rows, so the rounding of slacks must stay below a quarter of a
-    step: 8 n 2^-53 sensitivities, and for a ratio's slack, of counts times a threshold t, t n 2^-53."""
+    """Largest number of rows. The grid of the test has steps of 2^-12 for any number of rows, so the rounding errors of slacks
+    must stay below a quarter of a step. These are 8 n 2^-53 sensitivities, or t n 2^-53 for the slack of a ratio with threshold
+    t.
+    """
 
     epsilon: Fraction
     false_acceptance: Fraction
@@ -47,13 +52,15 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """Return the least accepted noisy slack, in sensitivities: noise alone reaches it with probability
-        `false_acceptance` at most.
+        """The smallest noisy slack that passes, in sensitivities. Noise alone reaches it with probability at most
+        `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
-        """Return whether a candidate passes: the noisy least slack reaches the margin, and so does every public score."""
+        """Return whether a candidate passes: the noisy least slack is at least the margin, and every public score has
+        passed.
+        """
         return self.noisy_slack(private, pairs) >= self.margin and all(
             answer.passed for _, answer in pairs if isinstance(answer, Score)
         )
@@ -64,12 +71,13 @@ class JointTest:
         Parameters
         ----------
         private : the private table on the candidate's bins, with this round's meter.
-        pairs : every criterion with its query about the candidate, or its score where nothing private is asked.
+        pairs : every criterion with its query about the candidate, or with its score if the private table is not needed.
 
         Privacy
         -------
-        eps-DP, neighbours replace one record: each slack has sensitivity 1 (`Query`), so has their minimum (Proposition 3),
-        and it gets Laplace noise of scale 1 / eps. Scores are public: they are left out here, and decide without noise.
+        The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`), and so has their minimum
+        (Proposition 3), which gets Laplace noise of scale 1 / eps. Scores are public, so they are left out here and decide
+        without noise.
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
 
@@ -82,8 +90,8 @@ class JointTest:
 def fitted_before(
     criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None
 ) -> Fitted:
-    """Fit what criteria need before the loop, with the answers of the shared measurements. Spends the charges of `once` of
-    each.
+    """Return the regressions that criteria fit before the rounds, and the answers of the shared measurements. Spends the
+    charges in `once` of every criterion.
     """
     prepared = {criterion.name: criterion.prepare(private, setting, answers) for criterion in criteria}
     regressions = {name: regression for name, regression in prepared.items() if regression is not None}
@@ -93,11 +101,12 @@ def fitted_before(
 def scores_of(
     criteria: Iterable[Criterion], private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> tuple[Score, ...]:
-    """Return every criterion's score of a candidate, in order; a later criterion can use an earlier one's new fit.
+    """Return every criterion's score of a candidate, in order. A later criterion can use the new fit of an earlier one.
 
     Privacy
     -------
-    Spends `per_score` of every criterion, whatever the others said, so that the time does not tell which one failed.
+    Spends `per_score` of every criterion, whether or not others have failed, so that the time does not reveal which criterion
+    failed.
     """
     scores = []
     for criterion in criteria:
@@ -114,13 +123,14 @@ def figures_of(
     fitted: Fitted,
     noises: Mapping[str, OneNoise],
 ) -> tuple[Score, ...]:
-    """Return every criterion's figure of an accepted candidate, in order; those in `noises` share that one noise.
+    """Return every criterion's score of an accepted candidate, in order. The figures of the criteria in `noises` share one
+    noise vector.
 
     Privacy
     -------
-    Spends `per_score` of every criterion. What is fitted anew is paid for first, for all of them; then all queries are made, so
-    that none rests on the figure of another, and the vector of those that share a noise costs the sum of their epsilons
-    (`base_mechanism.noisy_figures`). A void figure is part of it, whatever is then said of it.
+    Spends `per_score` of every criterion. All new fits are made first. Then all queries are made, so that none depends on the
+    figure of another. The vector of the figures that share noise costs the sum of their epsilons
+    (`base_mechanism.noisy_figures`). Figures of void queries are part of this vector.
     """
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)
@@ -133,8 +143,8 @@ def figures_of(
 def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
-    """Return the figures of these criteria with one noise, which spends the charges of all of them."""
-    from synthrelease.criteria.base_mechanism import noisy_figures  # here, for readers of a release have no use for it
+    """Return the scores of these criteria with one shared noise vector. Spends the charges of all of them."""
+    from synthrelease.criteria.base_mechanism import noisy_figures  # here because readers of a release do not need it
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]
     vector = partial(noisy_figures, queries=queries, noise=noise, rows=private.n, entropy=private.entropy)
@@ -143,27 +153,28 @@ def _together(
     return {score.name: replace(score, mechanism=MECHANISM, one_noise=noise) for score in scores}
 
 
-# Whether a criterion can say anything at all: its threshold against what the figure can be, and against its noise.
+# Criteria that test nothing: comparison of a threshold with the range of the figure and with the noise.
 #
-# Known without data, as far as the settings tell (`synthrelease plan`); with the sensitivities that public rows showed, a
-# rehearsal knows more.
+# `synthrelease plan` checks this without data, as far as the settings determine it. A rehearsal also uses the sensitivities on
+# public rows.
 
 MOST_LUCK = 0.05
-"""Probability that noise decides about a candidate without any error; beyond it a criterion is a matter of luck."""
+"""Largest accepted probability that noise alone makes a candidate without error fail."""
 
 
 class NobodyPasses(str):
-    """Why no table at all meets a threshold, whatever the generator does."""
+    """A reason why no table can meet a threshold, whatever the generator does."""
 
     __slots__ = ()
 
 
 def none_can_fail(criteria: Iterable[Criterion]) -> str:
-    """Return why none of these criteria can refuse a table for being unlike the original one; empty where one can.
+    """Return the reasons why none of these criteria can refuse a table that differs from the original one; empty if some
+    criterion can.
 
-    A criterion can when its threshold is below the worst figure that is possible, or when that is not known
-    (`Criterion.worst_figure` is infinite). One that looks at released rows alone says nothing about likeness. An answer
-    from measurements may lie above the worst figure; a threshold there promises nothing either.
+    A criterion can refuse such a table if its threshold is below the worst possible figure, or if the worst figure is unknown
+    (`Criterion.worst_figure` is infinite). A criterion that uses released rows only does not compare the tables. An upper bound
+    from measurements can exceed the worst figure, but a threshold above the worst figure promises nothing.
     """
     reasons = []
     for criterion in criteria:
@@ -180,13 +191,13 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
 
 
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
-    """Yield why a criterion can refuse nothing, accept nothing, or decides by luck; nothing for a criterion that can say
-    something.
+    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise; nothing for an
+    informative criterion.
 
     Parameters
     ----------
-    joint_test : of the release, or None where every figure decides by itself.
-    sensitivity : of the figure, or what it is at least; None where it is not known.
+    joint_test : the joint test of the release, or None if every figure is compared with its threshold.
+    sensitivity : the sensitivity of the figure or a lower limit of it; None if it is unknown.
     """
     threshold, best, worst = criterion.threshold, criterion.best_figure, criterion.worst_figure
     if not criterion.compares:
@@ -227,11 +238,12 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """Yield why the noise of the measurements alone lets no table pass, or few; nothing for a criterion that can be answered.
+    """Yield the reason why the noise of the measurements alone lets no table or only few tables pass; nothing for other
+    criteria.
 
     Parameters
     ----------
-    least : what the bound is at least, whatever the tables.
+    least : a lower limit of the bound, for any tables.
     """
     if least > criterion.threshold:
         yield NobodyPasses(

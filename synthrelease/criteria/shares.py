@@ -1,4 +1,6 @@
-"""Compare shares of rows within groups: of a condition, or all cumulative ones (Kolmogorov distance)."""
+"""Criteria that compare shares of rows within groups: the share of a condition, or all cumulative shares (Kolmogorov
+distance).
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,11 @@ _COUNTED = "Original groups count by their size in the release, and only rows wi
 
 
 class SharesInGroups(InGroups):
-    """A criterion about the shares of rows whose value of a column is one of some bins, in groups of rows with a value.
+    """The base class of criteria about shares of rows within groups. A share counts the rows whose bin of a column is one of
+    some bins.
 
-    With a_g of the n_g private rows of group g, the candidate's m_g rows there and its share p_g, the error of a share is
-    |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
+    A share counts a_g of the n_g private rows of group g, and a share p_g of the candidate's m_g rows there. Only rows with a
+    value count. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
     """
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
@@ -60,7 +63,7 @@ class SharesInGroups(InGroups):
             yield "the column whose shares are compared cannot be one to group by"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
-        """Return the shares of a candidate, for each grouping."""
+        """Return the shares of a candidate for each grouping."""
         from synthrelease.criteria.groupings_mechanism import SharesOfGroups
 
         transformation = candidate.transformation
@@ -76,15 +79,17 @@ class SharesInGroups(InGroups):
         ]
 
     def counted_bins(self, candidate: SyntheticTable, setting: Setting) -> np.ndarray | None:
-        """Return (n_bins,) the bins that a share is of; None for the shares at or below every bin."""
+        """Return (n_bins,) whether the share counts each bin; None for the cumulative shares at every bin."""
         return None
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every share, (n_bins,) the released bins it counts."""
+        """Return for every share (n_bins,) whether it counts each released bin."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return, for every share, the rows of each group that it counts, and the rows it does not count."""
+        """Return for every share and group the number of rows that the share counts, and the number of rows with a value that
+        it does not count.
+        """
         pairs = product(self.bins_of_shares(facts), self.groups_in(facts))
         return [
             Sums(columns=columns, weights=np.stack([inside * bins, inside * ~bins]).astype(np.int64))
@@ -92,7 +97,7 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the least error |a (1 - p) - b p| / m_g: m_g is all rows at most."""
+        """Return a lower limit of the error |a (1 - p) - b p| / m_g, because m_g is at most n."""
         return max(float(width.min()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -120,13 +125,14 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / self.about.rows_of_smallest_group(n, setting)
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return one over the smallest released group; groups of rows that have a value of the column."""
+        """Return 1 / (number of released rows in the smallest group), where only rows with a value of the column count."""
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return how far drawing moves the error. In a group, the rows that a share counts are a share of all rows, and so
-        are the others. The error is 1 - p times the first minus p times the second, over the group's part of the release:
-        it moves by no more than one of them, whatever p is.
+        """Return a limit on how far drawing moves the error; None if a group is empty. In a group, the rows that a share counts
+        are a share of all rows, and so are the other rows of the group. The error is (1 - p) times the first share minus p
+        times the second, divided by the group's part of the release. For every p it moves by no more than one of the shares
+        does, divided by that part.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -134,7 +140,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return, for every group and share, that |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
+        """Return for every group and share the bound |a_g - p_g n_g| <= limit m_g, with p_g and m_g of the release."""
         shares, errors = self.about.bins_of_shares(facts), []
         for columns, inside in self.about.groups_in(facts):
             rows = rows_of_group(columns, inside, facts)
@@ -146,7 +152,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
-        """Return the name of one of the shares."""
+        """Return the name of a share as text."""
         raise NotImplementedError
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -165,9 +171,9 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return max(map(furthest_of, self.about.of_candidate(candidate, setting)), key=lambda error: error[0])[1]
 
 
-# A median looks at one point of a distribution, a mean at none. The distance of Kolmogorov and Smirnov is the largest error of
-# a cumulative share, over all points at which the released bins can be told apart (theory 3.14, Kolmogorov distance): it says
-# whether the whole distribution of a number is right in each group, and so each of its quantiles.
+# A median describes one point of a distribution. The Kolmogorov distance is the largest error of a cumulative share over the
+# upper limits of all released bins (theory 3.14, Kolmogorov distance). So it compares the whole distribution of a number in
+# each group, and thereby every quantile.
 
 
 @reads_members
@@ -175,20 +181,20 @@ class KolmogorovDistance(SharesInGroups):
     """The largest error of a cumulative share within a group: max over groups g and bins t of |a_gt - p_gt n_g| / m_g. The
     group has n_g private and m_g released rows; a_gt and a share p_gt of them are at or below t.
 
-    Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below; the candidate has m_g rows
-    there, of which a share p_gt does. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so the figure is the
-    Kolmogorov distance of the two distributions within the group, times the size of the group in the original over its size in
-    the release: the distance itself where the group's size is right. At a distance d every quantile q of the original lies
-    between the quantiles q - d and q + d of the release, up to the width of a bin. The bins are those of the released table:
-    coarse ones are compared at fewer points.
+    Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below. The candidate has m_g rows in
+    the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
+    the figure is the Kolmogorov distance of the two distributions within the group times n_g / m_g. It is the distance itself
+    if the group's size is right. At a distance d, every quantile q of the original lies between the quantiles q - d and q + d
+    of the release, up to the width of a bin. The bins are those of the released table, so with coarse bins the distributions
+    are compared at fewer points.
 
     Privacy
     -------
-    Sensitivity 1 / min m_g under replacing one of n rows, n and the candidate public. For one g and t, a private row of g adds
-    (1 - p_gt)/m_g when it lies at or below t and -p_gt/m_g otherwise, a row outside of g or without a value adds 0: all in an
-    interval of length 1/m_g, and one replaced record moves the sum by at most that. The maximum keeps the sensitivity (theory
-    3.0, maxima), however many bins there are. No private size divides. The figure is a quotient of whole numbers, rounded as
-    that of `difference_in_proportions`.
+    The sensitivity is 1 / min m_g under replacing one of n rows, where n and the candidate are public. For one g and t, a
+    private row of g adds (1 - p_gt)/m_g if it lies at or below t, and -p_gt/m_g otherwise. A row outside of g or without a
+    value adds 0. All these values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g.
+    The maximum keeps the sensitivity (theory 3.0, maxima), however many bins there are. Nothing is divided by a private size.
+    The figure is a quotient of whole numbers, rounded as in `difference_in_proportions`.
 
     Attributes
     ----------
@@ -212,7 +218,7 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every released bin with values but the last, (n_bins,) the bins at or below it."""
+        """Return for every released bin with values except the last one (n_bins,) whether each bin is at or below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
@@ -230,9 +236,8 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
         return f"{words(self.about.column)} up to {candidate.transformation.binning(self.about.column).labels[index]}"
 
 
-# A table can be right in every cell and wrong in what is read off it: in a small group an error of a cell is a large one of its
-# share. A difference in proportions looks at the shares themselves, P(hospital | diabetes) for example (theory
-# 3.12, difference in proportions).
+# In a small group, a small error of a cell is a large error of its share within the group. A difference in proportions compares
+# the shares themselves, such as P(hospital | diabetes) (theory 3.12, difference in proportions).
 
 
 @reads_members
@@ -240,19 +245,20 @@ class DifferenceInProportions(SharesInGroups):
     """The largest error of the share of a condition within a group: max over groups g of |a_g - p_g n_g| / m_g. The group has
     n_g private and m_g released rows, of which a_g and a share p_g meet the condition.
 
-    Of the n_g private rows of group g (with a value of the column), a_g meet the condition; the candidate has m_g rows there,
-    of which a share p_g does. a_g - p_g n_g = n_g (share in the original - p_g), so the figure is the error of the share, times
-    the size of the group in the original over its size in the release: the error itself where the group's size is right. Two
-    groups' difference of shares (a risk difference) is then off by at most the sum of their two errors.
+    Of the n_g private rows of group g (with a value of the column), a_g meet the condition. The candidate has m_g rows in the
+    group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the figure is the
+    error of the share times n_g / m_g. It is the error itself if the group's size is right. Then the difference of two groups'
+    shares (a risk difference) has an error of at most the sum of their two errors.
 
     Privacy
     -------
-    Sensitivity 1 / min m_g. p_g and m_g are the candidate's: public. A private row of g adds (1 - p_g)/m_g when it meets the
-    condition and -p_g/m_g otherwise, a row outside of g or without a value adds 0: all in an interval of length 1/m_g, and one
-    replaced record moves the sum by at most that. The maximum keeps the sensitivity (theory 3.0, maxima). No private size
-    divides, so no margin is needed and no group is filled up. a_g m_g - (p_g m_g) n_g is a whole number, exact whatever its
-    size, over m_g^2; the quotient, at most n / m_g, is rounded to 2^-51 of itself: by 4 n 2^-53 of the sensitivity, which is
-    below a quarter of a grid step up to 2^40 rows (`laplace_figure`).
+    The sensitivity is 1 / min m_g. p_g and m_g come from the candidate, so they are public. A private row of g adds (1 -
+    p_g)/m_g if it meets the condition, and -p_g/m_g otherwise. A row outside of g or without a value adds 0. All these values
+    are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps the sensitivity
+    (theory 3.0, maxima). Nothing is divided by a private size, so no margin is needed and no group is filled up. The figure is
+    the whole number a_g m_g - (p_g m_g) n_g, which is exact for any size, over m_g^2. The quotient is at most n / m_g and has a
+    relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity, which is below a quarter of a grid step up to
+    2^40 rows (`laplace_figure`).
 
     Attributes
     ----------
@@ -280,7 +286,7 @@ class DifferenceInProportions(SharesInGroups):
         return self.column_mistakes(setting) or condition_mistakes(setting, "bins", self.column, self.bins)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return (n_bins,) which released bins meet the condition."""
+        """Return one array (n_bins,) with whether each released bin meets the condition."""
         column = facts.by_name[self.column]
         groups = facts.groups.get(self.column) or [
             Group(label=label, inside=tuple(label == other_label for other_label in column.labels)) for label in column.labels
@@ -293,7 +299,7 @@ class DifferenceInProportions(SharesInGroups):
 
 
 class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInProportions]):
-    """Explain the largest error of the share of a condition."""
+    """Explain the largest error of the share of a condition within a group."""
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
