@@ -419,7 +419,7 @@ def faithfulness(file: FileFacts) -> Drafts:
         **({"ignored": ignored} if ignored else {}),
         "threshold": 0.2,
     }
-    why = "; in all columns at once hardly any row has one" if ignored else ""
+    why = "; in all columns together hardly any row has a similar one" if ignored else ""
     remark = f"the share of rows without a similar original row of their own{why}"
     yield CriterionDraft.of("faithfulness", "faithfulness", remark, settings)
 
@@ -445,9 +445,9 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "conditional_mean": conditional_mean,
     "conditional_median": conditional_median,
     "difference_in_proportions": difference_in_proportions,
-    "kolmogorov_distance": "`init` drafts a median, which readers know; its bound for whole distributions is a choice.",
+    "kolmogorov_distance": "`init` drafts a median, which readers know; a limit for a whole distribution is a choice.",
     "mean_of_roots": mean_of_roots,
-    "regression_coefficients": "Which line the data are for is known to their users, and not from a file.",
+    "regression_coefficients": "Only users of the data know which regression they need; a file does not show it.",
     "regression_one_step": regression_one_step,
     "regression_prediction": "It needs the private line of another criterion, which is not drafted either.",
     "logistic_regression": logistic_regression,

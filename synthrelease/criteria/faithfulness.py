@@ -179,7 +179,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
             for name, value in self.about.exact_around.items()
         )
         ignored = f" Not compared: {in_words(self.about.ignored)}." if self.about.ignored else ""
-        ignored += " Members of a root are put in the order of what is compared first." if self.about.any_order else ""
+        ignored += " The members of each root are first sorted by the compared columns." if self.about.any_order else ""
         return (
             "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
             f"when they have {' and, '.join(parts)}.{exactly}{ignored}"

@@ -392,8 +392,8 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         near = f"the bin of the released one{f' or {within} next to it' if within else ''}"
         return (
             f"Whether the original {which} of {words(self.about.column)} lies in {near}, {self.over(facts)}: the largest share "
-            "of all rows by which too many original rows lie below or above. At 0 or less, all lie there. Only rows with a "
-            "value count."
+            "of all rows by which too many original rows lie below or above. At 0 or less, all of them lie there. Only rows "
+            "with a value count."
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:

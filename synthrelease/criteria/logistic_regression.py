@@ -242,8 +242,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
     """Explain the largest change of a coefficient by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
-        "It follows from the released table where the representation of every column is what was released; of other bins a "
-        "bundle holds the name alone."
+        "It follows from the released table if the representation of every column is its released bins. A bundle has only the "
+        "names of other bins."
     )
     no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
 

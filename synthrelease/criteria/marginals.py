@@ -354,7 +354,7 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         columns, furthest_off = max(distances, key=lambda table: table[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
         return Offender(
-            where=f"the table of {names}", released=f"{share(furthest_off, 2 * candidate.n)} of the rows off", original="none"
+            where=f"the table of {names}", released=f"{share(furthest_off, 2 * candidate.n)} of rows misplaced", original="none"
         )
 
 
@@ -449,13 +449,13 @@ class QuantileMarginalError(TypicalMarginalError):
 class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
     """Explain a quantile of the distances of the compared tables."""
 
-    no_bounds: ClassVar[str] = "Which tables are among the share that is less far off is not known."
+    no_bounds: ClassVar[str] = "It is not known which tables have at most this error."
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
             f"Of all tables of {self.about.tables_in_words(len(facts.columns))}, a share of "
-            f"{in_words(self.about.quantile)} is at most so far off: the share of the released rows that would have to be "
-            "moved to another cell for it to be the original one."
+            f"{in_words(self.about.quantile)} has at most this error: the share of the released rows that would have to be "
+            "moved to another cell for the table to be the original one."
         )
 
 
@@ -501,7 +501,7 @@ class WeightedMarginalError(MarginalCriterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Sums of weights in a table need one more column in every measured table: ask it."
+    no_measured_bound: ClassVar[str] = "Sums of weights need one more column in every measured table. Give it an epsilon."
     kind: Literal["weighted_marginal_error"]
     weight: AboutColumn
 

@@ -112,7 +112,7 @@ class MeanOfRoots(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.number == "agreement" and (self.bins or self.range):
-            yield "agreement has neither bins nor a range: it is a share of every two members"
+            yield "agreement has neither bins nor a range: it is a share of pairs of members"
         if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
             yield "range must give the limits to which a root's number is clipped"
         check_range(self.limits)
@@ -171,7 +171,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     def figure_unit(self, facts: PublicFacts) -> str:
         if self.about.number == "agreement":
-            return "share of every two members"
+            return "share of pairs of members"
         if self.about.bins:
             return "members of a root" if self.about.number == "sum" else "share of the members of a root"
         return facts.unit(_columns(self.about.column, facts)[0])
@@ -190,7 +190,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         """A text that says what the number of a root is, and which roots have one."""
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
-            return f"the share of every two members of a root who have the same {name}, among roots with two who have one"
+            return f"the share of pairs of members of a root with the same {name}, among roots with two members with a value"
         roots = "" if number == "sum" else ", among roots with a member who has a value"
         if self.about.bins:
             share = "number" if number == "sum" else "share"

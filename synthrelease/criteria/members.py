@@ -28,9 +28,9 @@ from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.settings.base import Mistake, unknown
 
 _ROWS: Mapping[Of, tuple[str, str]] = {
-    "members": ("members", "A row is here a member of a root, each of them."),
-    "others": ("members", "A row is here a member of a root beside the first one (first), each of them but that one."),
-    "pairs": ("pairs of members", "A row is here a member of a root beside another one (other): every two, in both orders."),
+    "members": ("members", "A row is here a member of a root; every member has a row."),
+    "others": ("members", "A row is here a member of a root beside the first member (first); the first member has no row."),
+    "pairs": ("pairs of members", "A row is here a member of a root beside another one (other); pairs are in both orders."),
 }
 
 
@@ -175,8 +175,8 @@ def _mistakes(
     by_name, of_rows = criterion.not_by_name, "an epsilon: published measurements answer no figure of members"
     checks = (
         (linked is None, Mistake("of", "no such setting where the configuration has no [members]", of)),
-        (alone, Mistake("of", "'members', where a root has one at most", of)),
-        (by_name, Mistake(by_name, "tables by their columns, as of = says what rows are", "other tables, or all of some size")),
+        (alone, Mistake("of", "'members', because a root has at most one member", of)),
+        (by_name, Mistake(by_name, "only tables that are named by their columns, beside `of`", "tables of other columns")),
         (criterion.answered_by, Mistake("answered_by", of_rows, repr(criterion.answered_by))),
     )
     if first := [mistake for wrong, mistake in checks if wrong][:1]:

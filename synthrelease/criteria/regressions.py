@@ -500,8 +500,8 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
     """Explain the change of the coefficients by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
-        "It follows from the released table where the representation of every column is what was released; of other bins a "
-        "bundle holds the name alone."
+        "It follows from the released table if the representation of every column is its released bins. A bundle has only the "
+        "names of other bins."
     )
 
     def sentence(self, facts: PublicFacts) -> str:
@@ -643,7 +643,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
     """Explain the difference of the mean absolute errors of two lines."""
 
     no_sensitivity: ClassVar[str] = (
-        'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
+        'With bound = "lines" it follows from two lines, and a bundle has only the one of the released table.'
     )
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
     no_offender: ClassVar[str] = "It is one mean over all rows."

@@ -253,7 +253,7 @@ def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
         )
     elif least - criterion.best_figure > (criterion.threshold - criterion.best_figure) / 2:
         yield (
-            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more of the threshold "
-            f"{figure(criterion.threshold)}. Give its tables more of the budget, or the criterion an epsilon in place of "
-            "answered_by."
+            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, more than halfway to the "
+            f"threshold {figure(criterion.threshold)}. Give its tables more of the budget, or the criterion an epsilon in "
+            "place of answered_by."
         )

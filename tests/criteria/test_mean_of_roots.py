@@ -138,7 +138,7 @@ def test_a_release_verifies_and_its_card_says_that_each_root_counts_once(tmp_pat
     write_bundle(found, tmp_path / "out")
     assert [problem for check in verify_bundle(tmp_path / "out").checks for problem in check.problems] == []
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "the released and the original mean over roots, each of which counts once, of the share of every two members" in page
+    assert "the released and the original mean over roots, each of which counts once, of the share of pairs of members" in page
     stated = {score.name: score.sensitivity for score in found.scores}
     place = found.candidate.counts.layout.index("persons")
     twos = int((found.candidate.counts.expand()[:, place] == 2).sum())

@@ -190,8 +190,8 @@ def sizes(candidate: Candidate) -> list[int]:
 WRONG = {
     "no such column": ('of = "members"\ntables = ["age:wage"]', r"tables: expected a column of these rows .*'age'.*'wage'"),
     "another row's": ('of = "members"\ntables = ["age:other.age"]', r"tables: expected a column of these rows"),
-    "all tables": ('of = "members"\nlargest = 2', r"largest: expected tables by their columns"),
-    "all of a size": ('of = "pairs"\ntables = ["all 2-way"]', r"tables: expected tables by their columns"),
+    "all tables": ('of = "members"\nlargest = 2', r"largest: expected only tables that are named by their columns"),
+    "all of a size": ('of = "pairs"\ntables = ["all 2-way"]', r"tables: expected only tables that are named by their columns"),
 }
 
 
