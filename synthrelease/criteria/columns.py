@@ -116,9 +116,7 @@ def representation_mistakes(
 # than any other, so "all columns" names it without the tables of fewer columns.
 
 MAX_TABLES = 100_000
-"""Largest number of tables that a criterion compares, since more would take hours. This allows all tables of sixteen columns,
-and all tables of three of eighty columns.
-"""
+"""Largest number of compared tables: all of sixteen columns, or all of three of eighty columns. More would take hours."""
 
 WIDE, LARGEST_WHEN_WIDE = 8, 3
 """Up to `WIDE` columns, the default is to compare all tables; beyond, tables of at most `LARGEST_WHEN_WIDE` columns."""

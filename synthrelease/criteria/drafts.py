@@ -18,9 +18,7 @@ from synthrelease.criteria.columns import LARGEST_WHEN_WIDE
 from synthrelease.data.linked import slot_name
 
 NOISE_SHARE = 6
-"""The noise scale of a figure should be at most its threshold divided by this number, so that the figure also gives useful
-error bounds.
-"""
+"""The noise scale of a figure should be at most its threshold divided by this number, for useful error bounds."""
 
 MOST_EPSILON = Fraction(1, 4)
 """A criterion that would need a larger epsilon is not drafted."""
@@ -213,9 +211,7 @@ Drafts = Iterable[CriterionDraft | str]
 """The drafts of one kind for a public file, or a text that says which criterion was left out and why."""
 
 _MANY = 20
-"""Beyond this number of columns a draft compares only tables of two columns, because tables of three take seconds in every
-round.
-"""
+"""Beyond this number of columns a draft compares no tables of three columns, which would take seconds in every round."""
 _MOST_BY = 6
 """Largest number of columns to group a share of rows by."""
 _BINS_OF_NEIGHBOURS = 12

@@ -27,17 +27,14 @@ _INTERCEPT_WEIGHT = 0.3
 """Importance of the intercept's moments relative to those of the slopes, because the coefficient criterion uses slopes only."""
 
 _LARGEST = 1e50
-"""Largest absolute value of standardised features, residuals, spreads, the uncertainty, and the reciprocals of spreads and
-uncertainty. Products of several of them are then finite.
-"""
+"""Largest absolute value of standardised features, residuals, spreads, the uncertainty, and the reciprocals of the last two.
+Products of several of them are then finite."""
 
 _BATCH = 2**16
 """Number of cells that are processed together, to bound memory."""
 
 _SMALLEST_EIGENVALUE = 1e-3
-"""Lower limit of the eigenvalues of the noisy matrix of mean feature products. Smaller ones are raised to it, so that the fit
-always exists.
-"""
+"""Smaller eigenvalues of the noisy matrix of mean feature products are raised to this, so that the fit always exists."""
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:

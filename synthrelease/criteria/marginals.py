@@ -460,9 +460,8 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
 
 HEAVIEST = 2**20
-"""The whole number that represents the largest weight. Sums over 2^40 rows are at most 2^60, and differences of sums at most
-2^61, so 64 bits hold them. The rounding error of a weight is below half a millionth of the largest weight.
-"""
+"""The whole number for the largest weight. Sums over 2^40 rows are at most 2^60 and their differences at most 2^61, so 64
+bits hold them. Weights have rounding errors below half a millionth of the largest weight."""
 
 
 class WeightedMarginalError(MarginalCriterion):

@@ -375,9 +375,7 @@ def _half_range(name: str, facts: PublicFacts) -> float:
 # line. No bound is stated for its distance from the line of the original rows.
 
 _SMALLEST_EIGENVALUE = 1e-2
-"""Lower limit of the eigenvalues of the noisy correlation matrix of the features. Smaller ones are raised to it, so that the
-line always exists.
-"""
+"""Smaller eigenvalues of the features' noisy correlation matrix are raised to this, so that the line always exists."""
 
 
 def measured_line(

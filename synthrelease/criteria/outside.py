@@ -45,9 +45,7 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """Names of the methods and attributes that determine noise, charge and comparison. A subclass that defines one of them is
-    refused.
-    """
+    """Methods and attributes for noise, charge and comparison. A subclass that defines one of them is refused."""
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
         """Return the exact figure of a table beside the candidate: a finite number for any table on the candidate's bins.

@@ -325,9 +325,7 @@ class RegressionCoefficientsExplained(Explanation[Line]):
 
 
 _MOST_DIRECTIONS = 64
-"""Largest number of directions for which the distance to the threshold is counted in records. With more, the slack is
-(threshold - figure) / sensitivity.
-"""
+"""With at most this number of directions, the slack can be a number of records (`slack_of_steps`)."""
 
 _SINGULAR = 1e-9
 """Smallest eigenvalue of the synthetic correlation matrix above which a line counts as determined."""

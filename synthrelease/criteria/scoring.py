@@ -38,10 +38,8 @@ class JointTest:
     """
 
     most_rows: ClassVar[int] = 2**30
-    """Largest number of rows. The grid of the test has steps of 2^-12 for any number of rows, so the rounding errors of slacks
-    must stay below a quarter of a step. These are 8 n 2^-53 sensitivities, or t n 2^-53 for the slack of a ratio with threshold
-    t.
-    """
+    """Largest number of rows. Up to it, rounding errors of slacks are below a quarter of a step of the grid, which is 2^-12. The
+    errors are 8 n 2^-53 sensitivities, or t n 2^-53 for the slack of a ratio with threshold t."""
 
     epsilon: Fraction
     false_acceptance: Fraction
