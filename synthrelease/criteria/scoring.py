@@ -38,7 +38,7 @@ class JointTest:
     """
 
     most_rows: ClassVar[int] = 2**30
-    """Largest number of rows. Up to it, rounding errors of slacks are below a quarter of a step of the grid, which is 2^-12. The
+    """Largest number of rows. Up to it, rounding errors of slacks are below a quarter of a grid step, which is 2^-12. The
     errors are 8 n 2^-53 sensitivities, or t n 2^-53 for the slack of a ratio with threshold t."""
 
     epsilon: Fraction
