@@ -73,8 +73,10 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
     """
     fixed = _zero(values, counts, whole)
     candidates = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
-    coarse = _kept(values, counts, candidates[0], fixed)
-    fine = _kept(values, counts, candidates[1], coarse)
+    # percentages up to 100 have no bin from 100 to 110
+    few, many = ([limit for limit in limits if whole or limit < values[-1]] for limits in candidates)
+    coarse = _kept(values, counts, few, fixed)
+    fine = _kept(values, counts, many, coarse)
     edge = round_step((values[-1] - values[0]) / 10, whole)
     low = _plain(math.floor(values[0] / edge) * edge)
     high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))

@@ -27,7 +27,7 @@ from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.studio.drafting.bins import NumberBins, NumberFacts
-from synthrelease.studio.drafting.words import PARTS, WORDS, unaccented
+from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, unaccented, words_in
 
 # Texts that stand for a missing answer, by the codebook or by the conventions of registers.
 
@@ -554,6 +554,8 @@ _WINDOWS = 20
 """The number of parts of the range with equally many values, in each of which a quantity has about constant density."""
 _ROWS_OF_ONE = {"wide": 20, "narrow": 3}
 """The largest mean number of rows per value of a key with six digits or more, and with fewer digits. Codes have more."""
+_SURELY_WIDE = 8
+"""From this number of digits on, all rows of a quantity have equally many digits only if most numbers are rounded."""
 _HEAVY = 10
 """A value of a key with more than this multiple of the rows of any other value may stand for a missing key."""
 _TOP = 0.05
@@ -575,7 +577,8 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
         return None
     if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):
         return LeftOut(source=answers.source, because="no two rows have the same number: it may identify persons")
-    if len(texts) >= _MANY and PARTS["key"].search(answers.source):
+    of_few_rows = PARTS["identity"].search(answers.source) and rows <= _ROWS_OF_ONE["wide"] * len(texts)
+    if of_few_rows or (len(texts) >= _MANY and PARTS["key"].search(answers.source)):
         return _key(answers, "its name is that of a key")
     why = _number_of_something(answers) if whole else _mark_of_something(answers)
     return _key(answers, why) if why else None
@@ -612,6 +615,16 @@ def _key(answers: Answers, why: str) -> LeftOut:
         return LeftOut(source=answers.source, because=because)
     mean, heavy = answers.rows / len(times), heavy_value(answers.texts)
     return LeftOut(source=answers.source, because=because, rows_of_one=largest, mean_rows=mean, heavy=heavy)
+
+
+def of_many_texts(answers: Answers) -> LeftOut:
+    """Return the reason for leaving out a column with too many texts. If they are about equally frequent, it may be a key."""
+    times, n = np.array([*answers.texts.values()]), len(answers.texts)
+    because = f"it has {n} different texts, and few are frequent (group them first)"
+    if not _is_even(times) or _are_words(answers.texts):
+        return LeftOut(source=answers.source, because=because)
+    because = f"{because}. It may be a key of persons, events or places (up to {times.max()} rows each)"
+    return LeftOut(source=answers.source, because=because, rows_of_one=int(times.max()), mean_rows=answers.rows / n)
 
 
 def heavy_value(times: Mapping[str, int]) -> str:
@@ -662,7 +675,10 @@ def _number_of_something(answers: Answers) -> str:
         return "most numbers in the range occur, about as often in both halves of the range"
     kind = "wide" if min(widths) >= 6 and len(widths) == 1 else "narrow"
     comes_again = n < mean - max(_SPREAD * spread, 0.02 * mean)
-    if not (comes_again and few_each and rows / n <= _ROWS_OF_ONE[kind] and _ends_evenly(values, times)):
+    quantity = NAMES["quantity"].search(words_in(answers.source)) and not PARTS["named"].search(answers.source)
+    # the last of many digits may be a check digit, or a number within a family
+    unrounded = _ends_evenly(values, times) or (min(widths) >= _SURELY_WIDE and _ends_evenly(values // 10, times))
+    if quantity or not (comes_again and few_each and rows / n <= _ROWS_OF_ONE[kind] and unrounded):
         return ""
     lie_evenly = np.abs((values - values[0]) / (values[-1] - values[0]) - np.linspace(0, 1, n)).max() < 0.1
     again = "numbers repeat more often than by chance, evenly and without rounding"

@@ -28,7 +28,15 @@ from synthrelease.studio.drafting.categories import (
     draft_codes,
     share_of_frequent,
 )
-from synthrelease.studio.drafting.column_draft import NUMBER, Answers, ColumnDraft, LeftOut, left_out_as_key, plain_name
+from synthrelease.studio.drafting.column_draft import (
+    NUMBER,
+    Answers,
+    ColumnDraft,
+    LeftOut,
+    left_out_as_key,
+    of_many_texts,
+    plain_name,
+)
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,
@@ -91,7 +99,7 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
     if in_range and _filled(values) >= 0.4:  # most years occur, or every fifth year
         return Kind(codes=False, because="the numbers are years")
-    evidence = [(points, reason) for points, reason in (*_of_numbers(answers, values, rows), *_of_others(order)) if points]
+    evidence = [(points, reason) for points, reason in _evidence(answers, values, rows, order) if points]
     total = sum(points for points, _ in evidence)
     # few codes each have a bin of their own, so nothing is lost if the numbers are a quantity
     codes = total > 0 or (len(values) <= _RATHER_FEW and total >= -_DOUBT)
@@ -148,21 +156,37 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
     return next(points for limit, points in steps if figure < limit)
 
 
-def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> Iterable[tuple[float, str]]:
+def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Iterable[tuple[float, str]]:
+    """Yield the points and reasons. Points above 0 speak for codes, points below 0 for a quantity."""
+    yield from _of_numbers(answers, values, rows, of_groups=order.of_groups)
+    yield from _of_others(order, len(values))
+
+
+def _of_numbers(
+    answers: Answers, values: np.ndarray, rows: np.ndarray, *, of_groups: bool = False
+) -> Iterable[tuple[float, str]]:
     """Return the points and reasons from the name, form and frequencies of the numbers.
 
     Points above 0 speak for codes, points below 0 for a quantity.
+
+    Parameters
+    ----------
+    of_groups : whether each number belongs to a group of rows, such as a school. The gaps and frequencies of such numbers are
+        no evidence. The numbers of schools, unlike their sizes, have the same number of digits.
     """
     n, total, filled, name = len(values), int(rows.sum()), _filled(values), words_in(answers.source)
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
     named_codes = NAMES["classification"].search(name) or NAMES["classification"].search(words_in(answers.entry.description))
+    institution = NAMES["institution"].search(name)
     named: list[Evidence] = [
         (_named_a_quantity(answers) and n > _VERY_FEW, -1.5, "the name is that of a quantity"),
         (named_codes or NAMES["place"].search(name), 4.0, "the name is that of a classification"),
-        (n <= MAX_WELL_FILLED and NAMES["group"].search(name), 1.5, "the name is that of a group"),
+        (n > _FEW and institution, 4.0, "the name is that of an institution"),
+        (n <= MAX_WELL_FILLED and (institution or NAMES["group"].search(name)), 1.5, "the name is that of a group"),
     ]
     signless = [text.lstrip("+-").partition(".") for text in answers.texts]
-    digits = set[tuple[int, int]]() if answers.are_whole else {(len(whole), len(rest)) for whole, _, rest in signless}
+    digits = {(len(whole), len(rest)) for whole, _, rest in signless}
+    fractions = not answers.are_whole
     apart = filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows))
     # amounts have a gap between 0 and the smallest amount, which is no sign of codes
     gaps: list[Evidence] = [
@@ -171,19 +195,21 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> Itera
         (not mostly_none and total / n >= _FEW and _has_holes(values, rows), 1.0, "some numbers in between do not occur"),
     ]
     jumps = _jumps(values, rows)
-    points = 0.0 if jumps is None else _points(jumps, _POINTS_OF_JUMPS)
+    points = 0.0 if jumps is None or of_groups else _points(jumps, _POINTS_OF_JUMPS)
     are_counts = values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows)
     thin_out = n > _MANY_VALUES and _thin_out(values, rows)
+    bell = n > _MANY_VALUES and _are_bell_shaped(values, rows)
     evidence: list[Evidence] = [
         (n <= _RATHER_FEW, 3.0 if n <= _VERY_FEW else 0.5, "there are few different values"),
         (n > total / 10, -3.0 if n > total / 4 else -1.5, "there are many different numbers for so few rows"),
         (mostly_none, -2.5, "most numbers are 0"),
         (are_counts, -1.5, "larger numbers are rarer, as in counts"),
         *[piece for piece in named if piece[0]][:1],
-        (digits, -1.0, "the numbers have fractions"),
-        (len(digits) == 1 and min(digits)[0] > 1, 1.5, "all numbers have the same number of digits"),
+        (fractions, -1.0, "the numbers have fractions"),
+        (fractions != of_groups and len(digits) == 1 and min(digits)[0] > 1, 1.5, "all numbers have the same number of digits"),
         (thin_out, -2.0, "hundreds of numbers occur, with larger gaps above the median"),
-        *[piece for piece in gaps if piece[0]][:1],
+        (bell and not thin_out, -2.5, "hundreds of numbers occur, with steadily fewer rows towards both ends"),
+        *[piece for piece in gaps if piece[0] and not of_groups][:1],
         (n > 200 and filled > 0.95, -1.0, "all numbers in between occur"),
         (True, points, f"neighbouring numbers are {'unequally' if points > 0 else 'about equally'} frequent"),
     ]
@@ -200,7 +226,7 @@ def _named_a_quantity(answers: Answers) -> bool:
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
 
-_MANY_VALUES = 200
+_MANY_VALUES = 150
 """Few classifications have more than this number of different codes."""
 
 
@@ -212,14 +238,29 @@ def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
     return bool(below > 0.5 and above < 0.8 * below)
 
 
-def _of_others(order: Order) -> Iterable[tuple[float, str]]:
-    """Yield the points and reasons from other columns. Points above 0 speak for codes, points below 0 for a quantity."""
+def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Return whether the tenths of the range have fewer rows towards both ends, as in test scores and not in codes."""
+    tenths = np.histogram(values, bins=10, weights=rows)[0]
+    mode = int(np.argmax(tenths))
+    up, down = np.diff(tenths[: mode + 1]), np.diff(tenths[mode:])
+    return bool(1 < mode < 8 and (up >= 0).all() and (down <= 0).all() and max(tenths[0], tenths[-1]) < tenths[mode] / 5)
+
+
+def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
+    """Yield the points and reasons from other columns. Points above 0 speak for codes, points below 0 for a quantity.
+
+    The similarity of neighbours is weaker evidence for few numbers, which may be ordered steps. If many numbers each have one
+    value of another column, as teachers have a school, they are very probably codes.
+    """
     if order.part_of:
         yield 4.0, f"{order.part_of!r} has the same first or last digits"
+    if order.of_groups:
+        return
     if order.tells:
-        yield 1.5, f"each number has one value of {order.tells!r}, in no order"
+        yield 1.5 if n_values <= _FEW else 4.0, f"each number has one value of {order.tells!r}, in no order"
     if order.unlike is not None:
         points = _points(order.unlike, _POINTS_OF_NEIGHBOURS) * min(1, order.witnesses / 3)
+        points /= 2 if n_values <= _RATHER_FEW and points < 0 else 1
         alike = "neighbouring numbers are similar in other columns"
         yield points, "neighbouring numbers are no more similar in other columns than any two" if points > 0 else alike
 
@@ -317,7 +358,7 @@ def _design(answers: Answers) -> LeftOut | None:
         return None
     name = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
     for part, (setting, too_few, use) in _DESIGN.items():
-        if NAMES[part].search(name) and len(answers.texts) > too_few:
+        if NAMES[part].search(name) and (len(answers.texts) > too_few or NAMES["sampling_unit"].search(name)):
             because = f"it looks like the {part} of a sample: {use}. If users need it, {_draft_again(answers, 'code')}"
             return LeftOut(source=answers.source, because=because, design=setting)  # type: ignore[arg-type]
     return None
@@ -344,7 +385,7 @@ def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> Colu
         return by_beginning
     n = len(answers.texts)
     if n > MAX_CODES or (are_too_many(answers.texts) and share_of_frequent(answers.texts) < LEAST_NAMED):
-        return LeftOut(source=answers.source, because=f"it has {n} different texts, and few are frequent (group them first)")
+        return of_many_texts(answers)
     return draft_codes(answers, used_names, remark)
 
 

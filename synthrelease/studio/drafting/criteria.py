@@ -417,6 +417,8 @@ SURE = 0.01
 MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
 """The largest number of characters of a list of categories in a rule. Longer lists are divided into several rules."""
+MOST_NAMED = 15
+"""The largest number of categories of a rule. Nobody can say of a longer list whether the rule is true of everybody."""
 MOST_CELLS = 2**14
 """The largest number of cells of a table that a model needs for the active rules."""
 
@@ -649,8 +651,8 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
 def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
     """Yield conditions for these bins, with the bins of each condition.
 
-    Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, or if the
-    bins are groups of categories, because rules cannot refer to groups.
+    Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, for more
+    than `MOST_NAMED` categories, or if the bins are groups of categories, because rules cannot refer to groups.
     """
     if binning.lower:
         for _, run in groupby(wanted_bins, key=lambda i: i - wanted_bins.index(i)):
@@ -662,7 +664,7 @@ def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Ite
         return
     texts = {i: _quoted(binning.labels[i]) for i in wanted_bins}
     quoted = {i: text for i, text in texts.items() if text is not None}
-    if len(quoted) == len(texts) and binning.labels == column.atoms.labels:
+    if len(quoted) == len(texts) <= MOST_NAMED and binning.labels == column.atoms.labels:
         for listed in _short_lists(quoted):
             comparison = f"== {quoted[listed[0]]}" if len(listed) == 1 else f"in [{', '.join(quoted[i] for i in listed)}]"
             yield f"{column.name} {comparison}", listed

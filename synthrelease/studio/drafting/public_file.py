@@ -11,7 +11,7 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, repeat
 from pathlib import Path
@@ -599,6 +599,8 @@ _ALMOST, _ALMOST_BESIDE = 0.98, 0.9
 """The least share of rows in which almost identical columns agree: of all rows, and outside the most frequent pair."""
 _FEWEST = 5
 """The smallest number of values of two almost identical columns. With fewer values, different columns often agree."""
+_ON_A_LINE = 20
+"""The smallest number of different values of columns that are tested for a linear relation."""
 _SHORT, _TIMES = 6, 2
 """The most characters of a code of letters, and the least ratio of the mean length of its labels to that of the codes."""
 
@@ -642,12 +644,41 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
                 because = f"it holds the labels of {code!r}" if name == text else f"it has the same information as {code!r}"
                 left_out.append(LeftOut(source=name, because=f"{because} in every row of the public file"))
                 del stay[name]
+    for gone in _on_a_line({source: stay[source] for source in stay if stay[source].are_numbers}, rows):
+        left_out.append(gone)
+        del stay[gone.source]
     almost = {
         second: f"{first!r} has the same information in {share:.1%} of the rows. If both columns mean the same, leave one out"
         for (first, second), share in shares.items()
         if _ALMOST <= share < 1 and first in stay and second in stay
     }
     return OneToOne(answers=stay, left_out=left_out, doubts=_alike_names(stay) | _perhaps_codes(file, stay) | almost)
+
+
+def _on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
+    """Return the columns of numbers that are a linear function of an earlier column in every row, up to rounding."""
+    sources = [source for source, column in answers.items() if len(column.texts) >= _ON_A_LINE and not column.entry.labels]
+    sources = [source for source in sources if not left_out_as_key(answers[source])]
+    values = {source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source]] for source in sources}
+    found = dict[str, LeftOut]()
+    for first, second in combinations(sources, 2):
+        x, y = values[first], values[second]
+        known, sizes = ~np.isnan(x), (len(answers[first].texts), len(answers[second].texts))
+        if {first, second} & found.keys() or min(sizes) < 0.9 * max(sizes) or not np.array_equal(known, ~np.isnan(y)):
+            continue
+        x, y = x[known], y[known]
+        slope = float(((x - x.mean()) * (y - y.mean())).mean() / max(x.var(), 1e-300))
+        off = np.abs(y - y.mean() - slope * (x - x.mean())).max()
+        if off <= min(_unit(answers[second]) + abs(slope) * _unit(answers[first]), 0.1 * y.std()):
+            shift = y.mean() - slope * x.mean()
+            because = f"it follows from {first!r} in every row of the public file: about {slope:.4g} times it plus {shift:.4g}"
+            found[second] = LeftOut(source=second, because=because)
+    return list(found.values())
+
+
+def _unit(column: Answers) -> float:
+    """Return the unit in the last place of a column of numbers."""
+    return float(10.0 ** -max(len(text.partition(".")[2]) for text in column.texts))
 
 
 def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
@@ -768,6 +799,11 @@ _FEW_VALUES = 60
 _DISTANCES = 30
 _CLEAR = 5.0
 """The number of standard errors by which differences between values must exceed chance, so that another column counts."""
+_SAME = 0.5
+"""From this share of common values on, two columns have the same classification or scale."""
+_TIED, _NESTED = 0.8, 0.98
+"""The shares of another column's variance between values from which on the values nearly determine the other column, and
+determine it as a district determines its region."""
 _TOLD = 0.999
 """The share of another column's variance between values from which on the values determine the other column."""
 
@@ -779,8 +815,11 @@ class Order:
     Attributes
     ----------
     unlike : difference of neighbouring values in other columns, relative to the difference of any two values. It is near 0 if
-        the order has a meaning, and about 1 if it has none. The median over the columns that count; None if no column counts.
+        the order has a meaning, and about 1 if it has none. Each column counts by the variance that the values explain; None if
+        no column counts.
     witnesses : number of columns that count.
+    of_groups : whether the values and those of another column of numbers nearly determine each other in no order, such as the
+        sizes and the numbers of schools. The similarity of neighbours is then no evidence.
     tells : name of a column that the values determine without forming ranges of it; empty if there is none.
     part_of : name of a column whose digits begin with the digits of this column or end with them, or the reverse; empty if
         there is none.
@@ -788,6 +827,7 @@ class Order:
 
     unlike: float | None = None
     witnesses: int = 0
+    of_groups: bool = False
     tells: str = ""
     part_of: str = ""
 
@@ -804,17 +844,21 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
         if column.are_numbers
     }
     names, figures = _witnesses(answers, values_of, rows, sampled)
+    held = {source: {*np.unique(values[~np.isnan(values)]).tolist()} for source, values in values_of.items()}
     whole = {source: values for source, values in values_of.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
-    beginnings, result = _beginnings(whole), dict[str, Order]()
+    beginnings, result, tied = _beginnings(whole), dict[str, Order](), dict[str, set[str]]()
     for source, values in values_of.items():
         n_values = len(answers[source].texts)
         if n_values < 3 or (source not in whole and n_values > _FEW_FRACTIONS):
             continue
-        unlike, tells = _compared(source, values, names, figures)
-        median = float(np.median(unlike)) if unlike else None
-        part_of = beginnings.get(source, "")
-        result[source] = Order(unlike=median, witnesses=len(unlike), tells=tells, part_of=part_of)
-    return result
+        # regions of birth and of work agree in most rows, so that their order is the same whether or not it has a meaning
+        alike = {other for other in held if len(held[source] & held[other]) > _SAME * len(held[source] | held[other])}
+        order, tied[source] = _compared(source, values, names, figures, alike)
+        result[source] = replace(order, part_of=beginnings.get(source, ""))
+    return {
+        source: replace(order, of_groups=any(source in tied.get(other, ()) for other in tied[source]))
+        for source, order in result.items()
+    }
 
 
 def _witnesses(
@@ -853,17 +897,21 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def _compared(source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray) -> tuple[list[float], str]:
-    """Return the relative difference of neighbouring values in each column that counts, and a column that the values determine.
+def _compared(
+    source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray, alike: Collection[str]
+) -> tuple[Order, set[str]]:
+    """Return the evidence of the other columns, and the columns that the values nearly determine in no order.
 
-    The second item is the name of a column that the values determine without forming ranges of it; empty if there is none.
+    Parameters
+    ----------
+    alike : columns with the same classification, which do not count.
     """
     is_other = np.array([name != source for name in names], dtype=bool)
     valid = ~np.isnan(values)
     order = np.argsort(values[valid], kind="stable")
     _, starts = np.unique(values[valid][order], return_index=True)
     if not is_other.any() or len(starts) < 3:
-        return [], ""
+        return Order(), set()
     figures = witnesses[valid][order][:, is_other]
     is_answer = ~np.isnan(figures)
     figures = np.where(is_answer, figures, 0.0)
@@ -878,12 +926,19 @@ def _compared(source: str, values: np.ndarray, names: list[str], witnesses: np.n
         clear = (n_values > 2) & (n_rows > 2 * n_values) & (excess > _CLEAR * chance * np.sqrt(2 * (n_values - 1)))
     tell = clear & (rows.max(axis=0) < 0.9 * n_rows) & (n_rows > 5 * n_values) & (total - within >= _TOLD * total)
     if not clear.any():
-        return [], ""
+        return Order(), set()
     lags = np.arange(1, len(starts)) if len(starts) <= _FEW_VALUES else np.linspace(1, len(starts) - 1, _DISTANCES).astype(int)
     near, any_two = (_differences(means[:, clear], rows[:, clear], chance[clear], steps) for steps in ([1], lags.tolist()))
     other_names = [name for name in names if name != source]
     tells = (other_names[column] for column in np.flatnonzero(tell) if _has_no_order(means[rows[:, column] > 0, column]))
-    return (near / np.maximum(any_two, 1e-12)).tolist(), next(tells, "")
+    # schools are often numbered in the order of their districts: a column that the values determine is no evidence
+    explained = (total - within)[clear] / total[clear]
+    say = (explained < _NESTED) & [name not in alike for name in np.array(other_names)[clear]]
+    say = say if say.any() else np.ones(len(say), dtype=bool)
+    ragged = (explained >= _TIED) & (near > any_two / 2)
+    tied = {other_names[column] for column in np.flatnonzero(clear)[ragged]}
+    unlike = float(near[say].sum() / max(any_two[say].sum(), 1e-12))
+    return Order(unlike=unlike, witnesses=len(near), tells=next(tells, "")), tied
 
 
 def _has_no_order(means: np.ndarray) -> bool:

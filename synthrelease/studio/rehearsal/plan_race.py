@@ -152,7 +152,8 @@ class Kept:
     lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
     strongest_alone : whether the share is only about the pairs with the strongest associations.
     of_all_rows : whether the held-out rows are all rows of persons, of whom a release has only some rows.
-    in_first_bins : whether differences are measured in narrower bins than the bins of the draft.
+    in_first_bins : whether differences are measured in narrower bins than the bins of the draft. Both bins are tried, and those
+        count in which less is preserved.
     """
 
     share: float | None
@@ -248,6 +249,21 @@ class Comparison:
                 return indices, True
         return every, False
 
+    def distance(self, side: int, drawn: Sequence[np.ndarray]) -> float:
+        """Return the mean distance of the tables of drawn rows from those of one half."""
+        return float(distances(self.shares[side], drawn)[self.telling[0]].mean())
+
+    def preserved(self, off: Sequence[float]) -> list[float]:
+        """Return the share of the associations that each fit preserves, by its distance; empty if it cannot be estimated."""
+        sample, independent = self.means
+        return [1 - (distance - sample) / (independent - sample) for distance in off] if self.telling[1] else []
+
+    @cached_property
+    def means(self) -> tuple[float, float]:
+        """Return the mean distances of another sample and of independent columns."""
+        sample, independent = (float(yardstick[self.telling[0]].mean()) for yardstick in self.yardsticks)
+        return sample, independent
+
     @cached_property
     def associated(self) -> dict[int, float]:
         """Return the mean square contingency of each associated pair, including pairs that are associated only in few rows, by
@@ -283,12 +299,14 @@ class HeldOut:
     spread : for every column, (n_wide, n_narrow) shares of the rows of a bin of the draft in the bins of the comparison; None
         if the bins are the same.
     of_all_rows : whether the comparison has rows of persons that a release leaves out.
+    own : the comparison in the bins of the draft, as a reader of the release computes it; None if the bins are the same.
     """
 
     fitted: tuple[Counts, Counts]
     comparison: Comparison
     spread: tuple[np.ndarray, ...] | None = None
     of_all_rows: bool = False
+    own: Comparison | None = None
 
     @property
     def part(self) -> Fraction:
@@ -362,11 +380,17 @@ class HeldOut:
             spread = [step @ self.spread[position] for step, position in zip(spread, positions, strict=True)]
         left, right = (side.merge(layout, maps) for side in narrow)
         same = all(len(bins) == size for bins, size in zip(maps, layout.sizes, strict=True)) and self.spread is None
+        before = self.own or self.comparison
+        places = [before.columns.index(name) for name in layout.columns]
+        first, second = (side.project(places).merge(layout, maps) for side in before.sides)
+        missing = before.missing & {*layout.columns}
+        own = Comparison((first, second), strongest_pairs(first + second, missing), missing, before.seed)
         return HeldOut(
             fitted=(left, right),
             comparison=self.comparison.of(layout.columns),
             spread=None if same else tuple(spread),
             of_all_rows=self.of_all_rows,
+            own=None if same else own,
         )
 
     @one_thread
@@ -387,11 +411,10 @@ class HeldOut:
         charge : the charge of a fit to one half.
         final : whether lost pairs are counted, too.
         """
-        beside = self.comparison
-        indices, tells = beside.telling
-        sample, independent = (float(yardstick[indices].mean()) for yardstick in beside.yardsticks)
-        off, times = list[float](), Counter[int]()
-        apart = CLEARLY * (independent - sample) if tells else math.inf
+        beside, own = self.comparison, self.own
+        sample, independent = beside.means
+        off, off_own, times = list[float](), list[float](), Counter[int]()
+        apart = CLEARLY * (independent - sample) if beside.telling[1] else math.inf
         while len(off) < 2 or (len(off) < _FITS and abs(off[0] - off[-1]) > apart):
             number = len(off)
             progress(f"fitting one half of the public file, to compare it with the other: fit {number + 1}")
@@ -399,26 +422,32 @@ class HeldOut:
             if drawn is None:
                 return None
             shares = shares_of_pairs(drawn, beside.columns, beside.pairs)
-            off.append(float(distances(beside.shares[1 - number % 2], self._in_first_bins(shares))[indices].mean()))
+            off.append(beside.distance(1 - number % 2, self._in_first_bins(shares)))
+            if own is not None:
+                off_own.append(own.distance(1 - number % 2, shares_of_pairs(drawn, own.columns, own.pairs)))
             if final:
                 contingencies = {index: beside.contingency(index, shares[index] * drawn.total) for index in beside.associated}
                 times.update(
                     index for index, contingency in beside.associated.items() if contingencies[index] < _LOST**2 * contingency
                 )
-        preserved = [1 - (distance - sample) / (independent - sample) for distance in off] if tells else [math.nan]
+        preserved, in_first_bins = beside.preserved(off), self.spread is not None
+        if own is not None and (fewer := own.preserved(off_own)) and np.mean(fewer) < np.mean(preserved or 1):
+            # a reader of the release computes the share in its own bins
+            preserved, off, in_first_bins = fewer, off_own, False
+            sample, independent = own.means
         lost = (beside.pairs[index] for index, n_fits in times.items() if 2 * n_fits > len(off))
         return Kept(
-            share=float(np.mean(preserved)) if tells else None,
-            error=float(np.std(preserved, ddof=1)) if tells else 0.0,
+            share=float(np.mean(preserved)) if preserved else None,
+            error=float(np.std(preserved, ddof=1)) if preserved else 0.0,
             fits=len(off),
             off=float(np.mean(off)),
             independent=independent,
             sample=sample,
             strong=sum(pair.strong for pair in beside.pairs),
             lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)),
-            strongest_alone=len(indices) < len(beside.pairs),
+            strongest_alone=len((beside if own is None or in_first_bins else own).telling[0]) < len(beside.pairs),
             of_all_rows=self.of_all_rows,
-            in_first_bins=self.spread is not None,
+            in_first_bins=in_first_bins,
         )
 
     def _in_first_bins(self, shares: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
@@ -611,13 +640,16 @@ class PlanRace:
         return self.held_out.kept(generator, charge, self._background, self._progress, final=final)
 
     def widest(self, told: TellingTables, most: int = 3) -> list[tuple[str, int]]:
-        """Return the columns whose tables have the most cells, with their numbers of bins. Every cell gets noise."""
+        """Return the columns with several bins whose tables have the most cells, and their numbers of bins. Each cell gets
+        noise.
+        """
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         cells = [0] * len(sizes)
         for columns in told.tables:
             for column in columns:
                 cells[column] += math.prod(sizes[other] for other in columns)
-        order = sorted(range(len(sizes)), key=lambda column: -cells[column])
+        joinable = [column for column, size in enumerate(sizes) if size >= _LEAST_TO_JOIN]
+        order = sorted(joinable, key=lambda column: -cells[column])
         return [(names[column], sizes[column]) for column in order[:most]]
 
     def _important(self) -> list[tuple[int, ...]]:
@@ -651,6 +683,8 @@ class PlanRace:
         return tuple(":".join(names[column] for column in columns) for columns in tables)
 
 
+_LEAST_TO_JOIN = 4
+"""Least number of bins of a column for the advice to make its bins coarser."""
 _LEAST_FOR_AGREEMENTS = 5
 """Least number of columns with two bins for agreements, which save too little noise with fewer (docs/generators.md).
 """
@@ -691,7 +725,7 @@ def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None
         way = "agreements of pairs" if raced.unpublished == "agreements" else "tables that the generator finds with noise"
         shares = shown_share(raced.share), shown_share(raced.by_tables)
         sentences.append(f"In first trials, {way} preserved {shares[0]} of the associations and published tables {shares[1]}.")
-    if kept.share is not None and kept.share < PROMISED and raced.unpublished != "agreements":
-        names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
+    names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
+    if names and kept.share is not None and kept.share < PROMISED and raced.unpublished != "agreements":
         sentences.append(f"Most cells with noise are in the tables of {names}. Coarser bins of these columns reduce the noise.")
     return " ".join(sentences)

@@ -66,6 +66,13 @@ def test_debts_lie_below_a_limit_at_zero() -> None:
     assert 0 in found.fine
 
 
+def test_percentages_end_at_100_also_where_many_rows_have_exactly_100() -> None:
+    values = np.arange(0, 1001, 25) / 10
+    found = number_bins(values, np.where(values == 100, 900, 100), whole=False)
+    assert (found.low, found.high) == (0, 100)
+    assert max(found.fine) < 100
+
+
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-400, 4000), min_size=2, max_size=60, unique=True), st.integers(0, 2**32 - 1), st.booleans())

@@ -13,7 +13,7 @@ import pytest
 
 from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import CodebookEntry
-from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key
+from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key, of_many_texts
 from synthrelease.studio.drafting.options import UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import unit_text
@@ -73,6 +73,7 @@ def partly_rounded(values: np.ndarray, to: int, share: float) -> np.ndarray:
         lambda: [f"P{number}" for number in shared(10**5, 10**6)],
         lambda: [f"{number:08x}" for number in shared(0, 2**24)],
         lambda: shared(1, 241, 300),  # a small register
+        lambda: shared(10**7, 8 * 10**7, rows=4.2) * 10 + 1,  # nine digits of a family, and the first child
     ],
 )
 def test_numbers_that_were_given_to_somebody_are_a_question(made: Callable[[], Iterable[object]]) -> None:
@@ -128,6 +129,35 @@ def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> No
     texts = key_of([f"remark {chr(97 + number % 26)}{number}" for number in [*range(2000), *range(1000)]])
     assert texts is not None
     assert "(33% of the rows have a value of their own)" in texts.because
+
+
+@pytest.mark.parametrize("name", ["childid", "PUPIL_ID", "subjectId", "stuid", "pat_id", "id"])
+def test_a_name_tells_a_key_also_of_a_short_file(name: str) -> None:
+    """Of 200 three-digit numbers, six rows each, no shape tells what they are."""
+    values = np.repeat(RANDOM.choice(np.arange(100, 999), 200, replace=False), 6)
+    found = key_of(values, name)
+    assert found is not None
+    assert found.rows_of_one == 6
+    assert key_of(values, "paid") is None
+    assert key_of(RANDOM.choice(values, 20_000), name) is None  # a hundred rows each are a code
+
+
+def test_a_time_that_many_share_is_no_key() -> None:
+    """Whole days of follow-up: who entered in one week is seen for as many weeks, so that the same days come again oftener than
+    by chance, evenly and without being rounded."""
+    days = np.where(RANDOM.random(N) < 0.6, 11 + 7 * RANDOM.integers(0, 600, N), RANDOM.integers(0, 4200, N))
+    assert key_of(days, "futime") is None
+    assert key_of(days, "person_number") is not None  # "number" names a quantity, too, but also somebody's
+
+
+def test_many_texts_that_are_about_as_frequent_may_be_a_key_and_are_offered_as_one() -> None:
+    """Students who rate up to 90 lectures: too many rows each for a key that the shape tells, and none is frequent."""
+    students = of_many_texts(Answers.of("s", dict(Counter(map(str, RANDOM.integers(1, 3000, 70_000)))), 0, CodebookEntry()))
+    assert students.rows_of_one > 20
+    assert "It may be a key of persons" in students.because
+    assert "'s'" in plain_text(unit_text(None, [students]))
+    codes = of_many_texts(Answers.of("c", {f"{n:04}": 1 + 9000 // (n + 1) for n in range(3000)}, 0, CodebookEntry()))
+    assert codes.rows_of_one == 0
 
 
 def test_a_value_of_a_key_that_many_rows_have_may_say_that_there_is_none() -> None:

@@ -176,3 +176,79 @@ def test_a_column_that_no_other_one_knows_of_is_asked_about(tmp_path: Path) -> N
     assert (alone.kind, known.kind) == ("integer", "integer")
     assert alone.doubt
     assert not known.doubt
+
+
+def pupils(random: np.random.Generator) -> pd.DataFrame:
+    """Pupils of 60 schools, which differ in what their pupils are like, and in nothing that their numbers or sizes tell."""
+    school = random.integers(0, 60, N)
+    numbers, sizes = (
+        random.choice(np.arange(2000, 4700), 60, replace=False),
+        random.choice(np.arange(90, 1300), 60, replace=False),
+    )
+    sizes[1] = sizes[0]
+    ability = random.normal(0, 1, 60)[school]
+    return pd.DataFrame({
+        "a": numbers[school],
+        "b": sizes[school],
+        "c": np.round(random.uniform(5, 99, 60), 1)[school],
+        "d": np.where(random.random(N) < 1 / (1 + np.exp(-2 * ability)), "yes", "no"),
+        "e": np.round(ability + random.normal(0, 1, N), 3),
+    })  # fmt: skip
+
+
+def test_what_a_group_has_is_a_number_and_the_number_of_the_group_a_code(tmp_path: Path) -> None:
+    """Sizes and percentages of 60 schools have gaps and unlike neighbours, as codes have: each is that of one school."""
+    found = drafted(pupils(np.random.default_rng(8)), tmp_path)
+    assert [column(found, name).kind for name in "abc"] == ["code", "integer", "real"]
+
+
+def test_the_columns_that_the_numbers_explain_most_say_most(tmp_path: Path) -> None:
+    """Three columns go with even numbers a little more often; one grows with all of them."""
+    random = np.random.default_rng(12)
+    mark = random.integers(0, 9, N)
+    frame = pd.DataFrame({"x": mark, "y": np.round(mark + random.normal(0, 0.5, N), 2)})
+    for name in "abc":
+        frame[name] = np.where(random.random(N) < 0.4 + 0.2 * (mark % 2), "yes", "no")
+    found = order_of("x", frame, tmp_path)
+    assert found.unlike is not None
+    assert found.unlike < 0.3
+
+
+def test_columns_of_one_classification_are_in_one_order_and_say_nothing(tmp_path: Path) -> None:
+    """Most people live in the region that they were born in: neighbouring numbers are so, too, which makes no quantity."""
+    random = np.random.default_rng(9)
+    lives = random.integers(1, 33, N)
+    born = np.where(random.random(N) < 0.7, lives, random.integers(1, 33, N))
+    frame = pd.DataFrame({"x": lives, "y": born, "z": np.round(random.normal(0, 1, 33)[lives] + random.normal(0, 1, N), 2)})
+    found = drafted(frame, tmp_path)
+    assert [column(found, name).kind for name in "xy"] == ["code", "code"]
+
+
+def test_hundreds_of_scores_that_are_fewer_towards_both_ends_are_a_quantity() -> None:
+    """Scaled scores of tests of several grades, each with values of its own: neighbours are of different tests, and unlike."""
+    random = np.random.default_rng(10)
+    values = np.sort(random.choice(np.arange(300, 700), 190, replace=False))
+    rows = 1 + np.round(300 * np.exp(-((values - 510) ** 2) / 3000) * random.choice([0.2, 1.0, 1.8], 190)).astype(int)
+    answers = Answers.of("x", dict(zip(map(str, values.tolist()), rows.tolist(), strict=True)), 0, CodebookEntry())
+    assert not number_or_code(answers, values.astype(float), rows, Order(unlike=1.0, witnesses=9)).codes
+    shuffled = random.permutation(rows)  # codes: as many rows here as there
+    assert number_or_code(answers, values.astype(float), shuffled, Order(unlike=1.0, witnesses=9)).codes
+
+
+def test_numbers_on_a_line_with_others_go_and_say_which_line(tmp_path: Path) -> None:
+    """Degrees twice, a score less its mean, and a rounded version that says less: it stays, as does what has other gaps."""
+    random = np.random.default_rng(11)
+    celsius = np.round(random.normal(37, 1, N), 1)
+    frame = pd.DataFrame({
+        "celsius": celsius,
+        "fahrenheit": np.round(32 + 1.8 * celsius, 1),
+        "centred": celsius - celsius.mean(),
+        "degrees": np.round(celsius),
+        "some": np.where(np.arange(N) % 9 == 0, np.nan, celsius),
+        "other": np.round(celsius + random.normal(0, 0.2, N), 1),
+    })  # fmt: skip
+    found = drafted(frame, tmp_path)
+    assert {name for name, one in found.items() if isinstance(one, LeftOut)} == {"fahrenheit", "centred"}
+    told = found["fahrenheit"]
+    assert isinstance(told, LeftOut)
+    assert told.because.startswith("it follows from 'celsius' in every row of the public file: about 1.799 times")

@@ -431,3 +431,37 @@ def test_bins_so_wide_that_two_columns_say_the_same_are_no_candidate(monkeypatch
     )
     monkeypatch.setattr(drafts, "ground_of", lambda *given: fewer)
     assert [candidate.least for candidate in candidates_of(cast(Any, ground), Fraction(2), Fraction(0))] == [""]
+
+
+def test_coarser_bins_are_advised_of_columns_that_have_bins_to_join() -> None:
+    """Two columns of two bins in most tables have the most cells; they cannot be coarser."""
+    random = np.random.default_rng(2)
+    layout = Layout(columns=("a", "b", "c"), sizes=(2, 9, 3))
+    counts = Counts.of(layout, [random.integers(0, size, 500) for size in layout.sizes])
+    told = SimpleNamespace(tables=[(0, 1), (0, 2), (1, 2)])
+    assert race(counts).widest(cast(Any, told)) == [("b", 9)]
+
+
+def test_wider_bins_are_also_judged_as_a_reader_of_the_release_judges_them() -> None:
+    """A column of 60 codes goes with nothing: in its codes another sample is so far away that noise does not show. In two
+    groups of them it does. The lesser of the two shares is reported, whichever it is."""
+    random, n = np.random.default_rng(3), 4000
+    b = random.integers(0, 2, n)
+    digits = [random.integers(0, 60, n), b, np.where(random.random(n) < 0.4, b, random.integers(0, 5, n))]
+    counts = Counts.of(Layout(columns=("a", "b", "c"), sizes=(60, 2, 5)), digits)
+    maps = [np.arange(60) // 30, np.arange(2), np.arange(5)]
+    wide = Layout(columns=("a", "b", "c"), sizes=(2, 2, 5))
+    held_out = HeldOut.of_rows(counts, strongest_pairs(counts), set(), 1).in_bins(wide, maps)
+    assert held_out.own is not None
+    rules = Background(plausibility=Plausibility(layout=wide, masks=()), ordered=())
+    told = [replace(held_out, own=None), replace(held_out, own=None, spread=None, comparison=held_out.own), held_out]
+    generator = GaussianMarginals.model_validate({"tables": "by cells: a:b + b:c + a:c"})
+    for rho in (Fraction(1, 2000), Fraction(10)):
+        charge = gaussian("generation", rho, "a fit to public rows")
+        found = [one.kept(generator, charge, rules, lambda doing: None) for one in told]
+        first, own, reported = (cast(Kept, kept) for kept in found)
+        assert reported.share == pytest.approx(min(cast(float, first.share), cast(float, own.share)), abs=CLEARLY)
+        assert reported.in_first_bins == (first.share == reported.share)
+    assert held_out.own.sides[0].marginal((0,)).tolist() == [
+        held_out.comparison.sides[0].marginal((0,))[part].sum() for part in (slice(30), slice(30, 60))
+    ]

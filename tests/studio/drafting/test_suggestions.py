@@ -17,6 +17,7 @@ from synthrelease.settings.columns import MOST_OF_RULE
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.criteria import (
     LEAST_EXPECTED,
+    MOST_NAMED,
     MOST_OF_A_PAIR,
     SURE,
     Suggestion,
@@ -195,3 +196,17 @@ def test_a_rule_about_two_columns_of_very_many_values_stops_no_draft(tmp_path: P
     configuration, _, _ = write_draft("x", tmp_path / "public.csv", tmp_path, unit="row")
     assert not any("x " in rule.never and "z " in rule.never for rule in load_spec(configuration).rules)
     assert '# never = "' in configuration.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_no_rule_lists_more_categories_than_anybody_can_judge(tmp_path: Path) -> None:
+    """Forty quarters lie in eight districts, some of them in two: thirty quarters that a district has not are no rule."""
+    random = np.random.default_rng(4)
+    quarter = random.integers(0, 40, 4000)
+    district = np.minimum(quarter // 5 + (random.random(4000) < 0.1), 7)
+    frame = pd.DataFrame({"district": np.array(list("ABCDEFGH"))[district], "quarter": [f"Quarter {q:02}" for q in quarter]})
+    frame["sex"] = random.choice(["f", "m"], 4000)
+    frame.to_csv(tmp_path / "public.csv", index=False)
+    configuration, _, _ = write_draft("town", tmp_path / "public.csv", tmp_path, unit="row")
+    rules = re.findall("never = (.*)", configuration.read_text())
+    assert max((rule.count("Quarter") for rule in rules), default=0) <= MOST_NAMED

@@ -143,6 +143,26 @@ def test_strata_and_clusters_are_left_out_unless_a_codebook_wants_them(name: str
     assert isinstance(drafted(name, STRATA, CodebookEntry(code=True)), ColumnDraft)
 
 
+def test_sampling_units_are_clusters_however_few_numbers_they_have() -> None:
+    """Within each stratum they are numbered from 1. A cluster of an analysis may have three values, and is an answer."""
+    two = RANDOM.integers(1, 3, N)
+    for name in ("SDMVPSU", "upm", "psu"):
+        found = drafted(name, two)
+        assert isinstance(found, LeftOut)
+        assert found.design == "clusters"
+    assert isinstance(drafted("cluster", two), ColumnDraft)
+
+
+def test_the_number_of_an_institution_is_a_code_and_years_of_school_are_none(tmp_path: Path) -> None:
+    """2,400 schools from 1 on look like a quantity; school from 3 to 16 are years, which wages grow with."""
+    found = drafted("school", RANDOM.integers(1, 2400, 4 * N))
+    assert isinstance(found, LeftOut)
+    years = np.clip(np.round(RANDOM.normal(12, 1.5, N)), 3, 16).astype(int)
+    pd.DataFrame({"school": years, "wage": np.round(years / 8 + RANDOM.normal(0, 0.3, N), 3)}).to_csv(tmp_path / "public.csv")
+    columns, _, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    assert [column.kind for column in columns if column.source == "school"] == ["integer"]
+
+
 def test_a_label_tells_a_stratum() -> None:
     found = drafted("v2", STRATA, CodebookEntry(description="Primary sampling unit of the respondent"))
     assert isinstance(found, LeftOut)
