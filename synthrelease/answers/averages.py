@@ -360,13 +360,10 @@ def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 OPEN: Ends = (-math.inf, math.inf, -math.inf, math.inf)
 
 _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
-"""For the share x of N drawn rows, the variance along (1, -x) is x (1 - x), whatever share the noisy tables have (Wilson 1927).
-"""
+"""For the share x of N drawn rows, the variance along (1, -x) is x (1 - x), whatever the noisy tables say (Wilson 1927)."""
 
 _FAR = 12.0
-"""Number of standard errors from 1/2 beyond which a share decides the bin of the median (or quantile), whatever its interval
-is.
-"""
+"""Number of standard errors from 1/2 beyond which a share decides the bin of the median, whatever its interval is."""
 
 
 _TIE = 1e-12

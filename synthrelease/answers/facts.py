@@ -171,9 +171,7 @@ MAX_CELLS = 10_000
 """Largest number of cells of the program. With more, bins that the query does not distinguish are merged."""
 
 MAX_ENTRIES = 400_000
-"""Largest number of entries of the program's matrix. Further sub-tables are left out. Both limits make a bound wider, never
-wrong.
-"""
+"""Largest number of entries of the program's matrix. Further sub-tables are left out, so bounds are wider, never wrong."""
 
 
 def build_facts(

@@ -32,7 +32,7 @@ from synthrelease.criteria import CRITERIA, explanation_of
 from synthrelease.criteria.facts import Score, SumError
 from synthrelease.data.marginals import added_up
 from synthrelease.data.schema import in_steps
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, so_many
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace
 from synthrelease.generators.measurements import noise_limit
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL
@@ -50,8 +50,7 @@ from synthrelease.published.measurements import PublishedMeasurement
 # with noise, T = K + Z and m = T - margin; or stated; or published exactly.
 
 RISK = 0.02
-"""The part of the risk of a statement that is used for the noise of the number of rows, if this number is limited separately.
-"""
+"""The part of the risk for the noise of the number of rows, if this number is limited separately."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,14 +152,12 @@ class KeptRows:
 
     def in_words(self, risk: float) -> str:
         """Return a description of the kept rows of the file that can follow "the file:"."""
-        first = "" if self.persons is None else f" (the first rows of each of {self.persons:,} persons)"
+        rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of each of {self.persons:,} persons)"
         if self.way == "whole":
-            return f"all its rows{first}" if first else f"all its {self.most:,} rows"
+            return f"all its {rows}"
         if self.way == "exact":
             return f"the {self.number:,} of its rows that the rules keep"
-        kept = (
-            f"those of its rows{first} that the rules keep" if first else f"those of its {self.most:,} rows that the rules keep"
-        )
+        kept = f"those of its {rows} that the rules keep"
         if self.way == "stated":
             return (
                 f"{kept}: at least {self.number:,} by the publisher's statement (if there are fewer, public rows take their "
@@ -299,8 +296,8 @@ class MeasuredLimits:
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
         return (
-            f"{len(noises)} published noisy tables: each cell at most {rows} rows off, and so all of {self.n_sums:,} sums of "
-            "cells within what their noise allows"
+            f"{so_many(len(noises), 'published noisy table')}: the error of each cell is at most {rows} rows, and the errors "
+            f"of {self.n_sums:,} sums of cells have limits that follow from the noise"
         )
 
 

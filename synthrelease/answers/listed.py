@@ -32,9 +32,7 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NOT_ESTIMABLE
 
 MOST_CELLS = 600
-"""Largest number of cells of all listed pairs of columns together. Pairs with the fewest cells come first, and a pair that does
-not fit is left out. A column with more bins than this has counts but no shares.
-"""
+"""Largest number of cells of all listed pairs together, smallest pairs first. A column with more bins has only counts."""
 
 MOST_WEIGHTED = 100
 """Largest number of bins of a column that is also listed with the design weight."""

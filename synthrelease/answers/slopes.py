@@ -24,9 +24,7 @@ from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import Noises, SharedNoise
 
 MOST_NOISE = 0.5
-"""Largest size of the noise in A (root of the summed variances) relative to A, scaled to the identity. Above it there are no
-estimates.
-"""
+"""Largest root of the summed variances of the noise in A, with A scaled to the identity, for which there are estimates."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -52,7 +52,7 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
     if new.corrects is None or new.corrects == (None if old_series is None else old_series.corrects):
         return new
     if new.corrects.digest != sha256(content):
-        raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
+        raise OtherRelease("[series] corrects: expected the release that is written again, found another release.")
     if old.card.version == document.card.version:
         raise OtherRelease("[card] version: expected a version that differs from the corrected release.")
     return new

@@ -166,7 +166,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
     except Exception as error:
-        yield f"{CSV}: expected a table as it was written, found another ({type(error).__name__})"
+        yield f"{CSV}: expected a table of estimates, found something else ({type(error).__name__})"
         return
     if len(right) != len(read):
         yield f"{CSV}: expected {len(right)} lines, found {len(read)}"
@@ -177,9 +177,9 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
             return
     errors = {} if document.estimates is None else document.estimates.errors
     if errors != errors_of(read, document.n_rows):
-        yield f"expected the errors of the counts in {CSV}, found others"
+        yield f"expected the errors of the counts in {CSV}, found others errors"
     if as_csv(read) != files[CSV]:
-        yield f"{CSV}: expected the layout in which it was written, found another"
+        yield f"{CSV}: expected the layout in which it was written, found another layout"
     for name, content in table_files(document, read).items():
         if files.get(name) != content:
             yield f"{name}: expected the lines of {CSV}, found other lines"
@@ -224,12 +224,12 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
     if computed is None and part is None:
         return
     if computed is None or part is None or computed.level != part.level or computed.together != part.together:
-        yield "expected the estimates of the published noisy tables, found others"
+        yield "expected the estimates that follow from the published noisy tables, found other estimates"
         return
     if computed.not_a_sample != part.not_a_sample:
         yield f"not_a_sample: expected {computed.not_a_sample}, as {canonical.NAME} declares, found {part.not_a_sample}"
     if part.strengths is not None and not _agree(computed.strengths, part.strengths, 0.002, 0.01):
-        yield f"strengths: expected those of {measurements.NAME}, found others"
+        yield f"strengths: expected the strengths that follow from {measurements.NAME}, found others"
     if len(computed.intended) != len(part.intended):
         yield f"expected one for each of {len(computed.intended)} intended queries, found {len(part.intended)}"
         return

@@ -139,7 +139,7 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
 
 def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes) -> Iterator[str]:
     if read.dumped() != content:
-        yield "expected the layout in which it was written, found another"
+        yield "expected the layout in which it was written, found another layout"
     if read.n_rows != document.n_rows:
         yield f"expected {document.n_rows} rows, found {read.n_rows}"
     columns = {column.name: column for column in document.columns}

@@ -106,7 +106,7 @@ def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, by
 def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec) -> Iterator[str]:
     configuration = configuration_of(spec, document.configuration)
     if configuration is None:
-        yield f"configuration: expected one that {NAME} lets a release draw, found another"
+        yield f"configuration: expected a configuration of {NAME}, found another configuration"
         return
     n_file, n = document.domain.file_rows, document.rows_worked_with
     guarantee = stated_guarantee(spec, n if n_file is None else n_file, n)

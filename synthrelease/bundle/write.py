@@ -317,7 +317,7 @@ def check_free_name(path: Path, kind: str) -> Path:
     if len(os.fsencode(path.name)) > MAX_NAME:
         raise OutputError(f"{path.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{path}: expected a folder {parent} that may be written to, found one that may not.")
+        raise OutputError(f"{path}: expected a folder {parent} that can be written to, found a folder that cannot.")
     return path
 
 
@@ -629,7 +629,7 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
     """
     path, folder = Path(path), Path(folder)
     if path.suffix != ".zip":
-        raise OutputError(f"{path}: expected the name of an archive that ends with .zip, found another.")
+        raise OutputError(f"{path}: expected the name of an archive that ends with .zip, found another ending.")
     if path.absolute() == folder.absolute() or folder.absolute() in path.absolute().parents:
         raise OutputError(f"{path}: expected an archive outside the released folder {folder}, found one inside.")
     check_free_name(path, "an archive")

@@ -1,8 +1,8 @@
 """Read Parquet files, and convert columns of Arrow (which databases also give) to texts.
 
-A number has its one text (`texts.decimal_text`). A date is written 1990-04-01, a time of day 13:45:00, and a moment as both
-with a space between, in the time zone of its column. A boolean is "True" or "False". A dictionary column has the texts of its
-values.
+Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, a time of day 13:45:00, and a moment as
+both with a space between, in the time zone of its column. A boolean is "True" or "False". A dictionary column has the texts of
+its values.
 """
 
 from __future__ import annotations

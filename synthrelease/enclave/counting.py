@@ -23,8 +23,7 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""Special keys of `CountedRows.misfits`: READ in place of a kind counts all rows read; KEYS in place of a column counts keys of
-members without a root.
+"""Keys of `CountedRows.misfits`: READ in place of a kind counts rows read; KEYS in place of a column, members without a root.
 """
 
 DENSE = 2**24

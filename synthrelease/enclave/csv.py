@@ -273,9 +273,7 @@ MAX_LINE = 10_000_000
 """Largest number of characters of a record, which may contain line ends between quotes."""
 MAX_HEADER = 1_000_000
 MAX_BLANK_LINES = 1_000_000
-"""Largest number of consecutive blank lines. They are no rows, but a few compressed kilobytes may hold more than a day's
-reading.
-"""
+"""Largest number of consecutive blank lines. A few compressed kilobytes may hold more than can be read in a day."""
 BLOCK = 2**22
 """Bytes of a block. Plain lines of a block are read fast, other lines one by one."""
 _FIRST = 2**16

@@ -49,9 +49,7 @@ from synthrelease.sources.tables import LONGEST_TEXT
 _MOST_PLACES = 400
 _SHORT = 10**_MOST_PLACES
 _NUMBER = re.compile(r"([+-]?)(?=\.?\d)(\d*)(\.\d*)?((?(3)[ED]|E)[+-]?0*\d{1,15})?", re.ASCII | re.IGNORECASE)
-"""Pattern of a number, with exponents as in 1e+05 (R), 1.2E+07 (Excel), 1.0E5 (Java), 0E-7 (Java, Python) or 0.12D+02
-(Fortran).
-"""
+"""Pattern of a number; exponents as in 1e+05 (R), 1.2E+07 (Excel), 1.0E5 (Java), 0E-7 (Python) or 0.12D+02 (Fortran)."""
 
 
 def whole_text(number: int) -> str:
@@ -114,7 +112,7 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return the number that a key would be if it were no code, such as 7 for 007; the key itself if it is no number."""
+    """Return, as text, the number that a key would be if it were no code, such as 7 for 007; else the key itself."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 

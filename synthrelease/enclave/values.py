@@ -213,7 +213,7 @@ def absent(column: Column) -> int:
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function that reads a text: its atomic bin, the bin of missing values, or MISSING, OUTSIDE or WRONG."""
+    """Return a function from a text to its atomic bin, the bin of missing values, or MISSING, OUTSIDE or WRONG."""
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)

@@ -208,9 +208,7 @@ class ChargePart(Part):
 # A criterion in release.json: its threshold, its released figure, and how far that can be from the exact one.
 
 MOST_SHARING = 100
-"""Largest number of figures that share one noise: `generators.measured_noise.MOST_NUMBERS`, repeated so that readers need not
-load it.
-"""
+"""Largest number of figures that share one noise (`generators.measured_noise.MOST_NUMBERS`, which readers need not load)."""
 
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 

@@ -150,8 +150,7 @@ class PublishedRelease:
     """How columns belong to roots and their members, if each row is a root with all its members; None otherwise."""
 
     functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that are functions of other columns in every row, each with these other columns, such as region and municipality.
-    """
+    """Columns that are functions of other columns in every row, each with these, such as region and municipality."""
 
     def __repr__(self) -> str:
         return (

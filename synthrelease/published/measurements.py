@@ -208,7 +208,9 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """One measured sum: of scores of bins (`steps`), or of own values (`own_values`, the least and the most of one row)."""
+    """One measured sum. It adds up scores of bins (`steps`), or own values of rows (`own_values`: the least and the most of one
+    row).
+    """
 
     sum: str
     columns: Annotated[list[str], Field(min_length=1)]

@@ -666,12 +666,12 @@ class GeographyPart(Part):
 
 
 class NumberPart(Part):
-    """One column that counts indicators.
+    """One column about indicators.
 
     Attributes
     ----------
-    column : the column of the table with the number of indicators in each row.
-    marks : for each counted column, the released categories that are indicators.
+    column : the column of the table with the number of indicators in each row, or with the indicators of the row.
+    marks : for each of the other columns, the released categories that are indicators.
     """
 
     column: str
@@ -679,7 +679,8 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns of the table that count indicators in the same row. The private file does not have these columns.
+    """Columns of the table with the number of indicators in the same row, or with the indicators themselves. The private file
+    does not have these columns.
 
     Attributes
     ----------

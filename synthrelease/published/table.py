@@ -229,7 +229,7 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
     try:
         with opened(content) as file:
             if not _is_plain(file):
-                raise TableError("expected a CSV file without a byte order mark and with quotes in pairs, found another")
+                raise TableError("expected a CSV file without a byte order mark and with quotes in pairs, found another file")
             reader = arrow.open_csv(
                 file,
                 arrow.ReadOptions(use_threads=False, block_size=_BLOCK),
@@ -541,7 +541,7 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
     cells, of_cells, weights = counts.find(rows.bins), np.zeros(len(counts)), np.asarray(rows.weights)
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
-        raise TableError("expected the same weight for all rows that are equal, found others")
+        raise TableError("expected the same weight for equal rows, found different weights")
     return of_cells
 
 
@@ -594,11 +594,11 @@ def _parquet_batches(
     if schema.names != shape.header:
         raise TableError(f"expected the columns {listing(shape.header)}, found {listing(schema.names) or 'none'}")
     if schema.metadata != (METADATA if says_synthetic else None):
-        raise TableError("expected the metadata that the program writes, found others")
+        raise TableError("expected the metadata that synthrelease writes, found other metadata")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
-        raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
+        raise TableError("expected dictionaries of labels, ordered if the bins are, found other types")
     if not footer.num_rows and most is None:
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
     if most is not None and footer.num_rows > most:
@@ -645,4 +645,4 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
         raise TableError(f"expected {n_rows} rows, found {footer.num_rows}")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
-        raise TableError("expected a Parquet file of as many values as rows, found another")
+        raise TableError("expected a Parquet file with one value for each row and column, found another number")

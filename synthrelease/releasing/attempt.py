@@ -1,4 +1,5 @@
-"""Make the candidate of a configuration and score it by every criterion; with random pieces of the rows, on its piece.
+"""Make the candidate of a configuration and score it by every criterion. With random pieces of the rows, each step uses its
+piece.
 
 `releasing.selection` draws configurations and decides which attempt is released.
 """
@@ -114,10 +115,10 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
     document = read_leniently(content)
     prior = f"the prior {folder}"
     if sha256(content) != digest or any(file_digest(folder / name) != document.files.get(name) for name in _tables(document)):
-        raise InputError(f"{prior}: expected a release whose files agree with its release.json, found others.")
+        raise InputError(f"{prior}: expected a release whose files agree with its release.json, found other files.")
     if content not in spec.earlier:
         raise InputError(
-            f"{prior}: expected a release that [series] earlier names, so that its cost is added up; found another."
+            f"{prior}: expected a release that [series] earlier names, so that its cost is added up; found another release."
         )
     _check_neighbours(prior, document, spec)
     missing = [name for name in spec.schema.names if name not in published.by_name]

@@ -74,15 +74,17 @@ def test_other_weights_in_both_tables_are_found() -> None:
 
 def test_other_weights_in_one_of_the_tables_are_found() -> None:
     data_csv, data_parquet = with_weights(1.01)
-    assert "data.parquet: expected the rows of data.csv, found others" in problems(forged(nothing, data_csv=data_csv))
-    assert "data.parquet: expected the rows of data.csv, found others" in problems(forged(nothing, data_parquet=data_parquet))
+    assert "data.parquet: expected the rows of data.csv, found other rows" in problems(forged(nothing, data_csv=data_csv))
+    assert "data.parquet: expected the rows of data.csv, found other rows" in problems(
+        forged(nothing, data_parquet=data_parquet)
+    )
 
 
 def test_equal_rows_with_different_weights_are_found() -> None:
     lines = bundle()["data.csv"].decode().splitlines(keepends=True)
     head, _, weight = lines[1].rpartition(",")
     text = "".join([lines[0], f"{head},{float(weight) + 1}\n", *lines[2:]]).encode()
-    assert "expected the same weight for all rows that are equal" in problems(forged(nothing, data_csv=text))
+    assert "expected the same weight for equal rows" in problems(forged(nothing, data_csv=text))
 
 
 def test_a_weight_that_is_no_number_is_found() -> None:

@@ -179,7 +179,7 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     assert again["release.json"] == files["release.json"]
     with pytest.raises(OtherRelease, match="expected a version that differs from the corrected release"):
         rewritten(rich_bundle(), replace(spec, options=Options(series=series)))
-    with pytest.raises(OtherRelease, match="expected the release that is written anew, found another"):
+    with pytest.raises(OtherRelease, match="expected the release that is written again, found another"):
         rewritten(
             rich_bundle(), replace(spec, card=card, options=Options(series=replace(series, corrected=earlier_json() + b" ")))
         )

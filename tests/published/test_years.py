@@ -227,7 +227,7 @@ def test_who_calls_a_release_the_second_one_of_its_year_does_not_pass_its_commit
         series["years"] = years_part(asked, [], document).model_dump()
 
     in_release_json = forged(two_years[0], called_second)
-    assert "expected the plan over years, and the release of it" in problems(verify_files(in_release_json, plan=False))
+    assert "expected the plan over years, and the release in this plan" in problems(verify_files(in_release_json, plan=False))
     second = bundle_of(one_release, tmp_path / "second", 2021, again=True)  # the whole bundle written anew
     assert problems(verify_files(given(second))) == ""
     found = compared_with(made, given(second), tmp_path)

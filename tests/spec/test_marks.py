@@ -343,7 +343,7 @@ def test_a_release_is_verified(folder: Path, document: ReleaseDocument) -> None:
     card = (folder / "README.html").read_text(encoding="utf-8")
     assert "Counts of indicators" in card
     assert "count(" not in card  # the section says what the rules say
-    assert "two counts these indicators: failure is Yes; infarct is 1." in card
+    assert "The indicators of two: failure is Yes; infarct is 1." in card
     assert "stroke is acute or old" in card or "stroke is old or acute" in card
     assert [column.source for column in document.columns if column.name in GROUPS] == ["", ""]
 

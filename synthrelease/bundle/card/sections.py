@@ -1,4 +1,4 @@
-"""A release in plain words: what criteria, generator and projection say of themselves, and bins, rules and parameters."""
+"""Write the texts of the card from a release: criteria, generator, projection, associations, the guarantee, bins and rules."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.tables import RANDOM, AttacksTable
 from synthrelease.spec.record import used_rows
 
-# Which associations the rows carry, on the first screen of the card: each pair that they carry or, of fewer, that they do not.
+# The associations on the first screen of the card: the pairs that the rows preserve or, if these are fewer, the other pairs.
 
 FIRST_LINES = 6
-"""Columns on the first screen; the others stand behind them, to be opened."""
+"""Number of columns with associations on the first screen. The other columns can be unfolded."""
 MOST_TRIPLES = 6
 
 
@@ -56,9 +56,10 @@ class AssociationLines:
 
     Attributes
     ----------
-    first, others : pairs by column: those of `pairs`.
-    triples : some of the triples that are carried.
-    apart : columns with rare bins that were counted apart.
+    pairs : the pairs of columns whose association the rows preserve.
+    first, others : these pairs by column, for the first screen and to be unfolded.
+    triples : some of the triples whose joint association the rows preserve.
+    apart : columns with rare bins that were counted separately.
     projected : whether rare combinations were replaced.
     """
 
@@ -71,22 +72,24 @@ class AssociationLines:
 
     @property
     def sentences(self) -> list[str]:
-        """Return the keys of the sentences on what the rows are good for."""
+        """Return the keys of the sentences on which associations the rows preserve."""
         return uses_of(self.pairs)
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
-    """Return how many pairs the rows carry; None for one column, or where somebody changed the settings of the generator."""
+    """Return the pairs of columns whose association the rows preserve; None for one column, or for changed settings of the
+    generator.
+    """
     return pairs_of(of_document(document))
 
 
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
-    """Return how many pairs the rows carry, of associations that are known; None for one column."""
+    """Return the pairs of columns whose association the rows preserve; None for one column or unknown associations."""
     return None if associations is None or len(associations.names) < 2 else associations.carried
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """Return the list of pairs that are carried, or not."""
+    """Return the associations that the card lists; None if there are no pairs."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -101,7 +104,9 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Return the pairs of a question's columns that the rows do not carry, or in some members alone; empty for none."""
+    """Return a part of a sentence on the associations in a question that the rows do not preserve, or only for some members;
+    may be empty.
+    """
     if associations is None:
         return ""
     words = _words_of(question)
@@ -116,20 +121,20 @@ def pairs_not_carried(associations: Associations | None, question: QuestionTable
 
 
 def _words_of(question: QuestionTable) -> set[str]:
-    """Return all words of a question, column names included."""
+    """Return all words of a question, including column names."""
     texts = (question.query, question.given, question.mean or "", question.minus or "")
     return {match[0].partition(".")[0] for text in texts for match in NAME_OR_TEXT.finditer(text)}
 
 
-# Which rows the figures of a release are about, and what holds for the file, in plain words.
+# The rows that the figures of a release are about, and the limits for the file.
 
 _LEVEL = share(float(LEVEL), 0)
 _COUNTING = 0.001
-"""How seldom the number of kept rows is outside of the range that is printed."""
+"""Probability that the number of kept rows is outside the printed range."""
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """Explain the bands in the pictures; empty where there are none."""
+    """Return the explanation of the bands in the pictures; empty without bands."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
@@ -137,7 +142,7 @@ def band_text(document: ReleaseDocument) -> str:
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Return which rows the figures and their intervals are about; empty where these are all rows that the rules keep."""
+    """Return the explanation of the rows behind figures and intervals; empty if these are all rows that the rules keep."""
     if not rows_were_drawn(document):
         return ""
     silent = [
@@ -151,7 +156,7 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """Return, by criterion, the limit for the whole file as release.json states it; empty where no rows were drawn."""
+    """Return the limits for the whole file by criterion, as release.json states them; empty if no rows were drawn."""
     if not rows_were_drawn(document):
         return {}
     limits = {part.name: None if part.interval is None else part.interval.file_high for part in document.criteria}
@@ -162,17 +167,17 @@ def _file(document: ReleaseDocument) -> str:
     return f"Here “the file” means {kept_rows(document).in_words(_COUNTING)}."
 
 
-# What repeated rows do to the standard errors of whoever computes with a released table.
+# The effect of repeated rows on standard errors that are computed from a released table.
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
-    """Return Kish's effective sample size n^2 / sum of w^2, where the equal rows of a cell with just `minimum_count` rows count
-    together as one draw of that weight, and every other row as one of weight 1.
+    """Return Kish's effective sample size n^2 / sum of w^2. The equal rows of a cell with exactly `minimum_count` rows count as
+    one draw with this weight, and every other row as a draw of weight 1.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, m times each (theory 7.1, minimum
-    count). To the variance of a sum each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k), beside the k of its own rows as
-    independent draws: k (m - k + 1) in all, no more than the k m that blocks of m equal rows, one draw each, are taken for.
-    Rows that came m times anyway are counted as blocks, too. So the true effective size is no smaller, but for chance.
+    count). Each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a sum, in addition to k for its own rows
+    as independent draws. This is k (m - k + 1) in all, at most the k m of blocks of m equal rows with one draw each. Rows that
+    occurred m times anyway are counted as blocks, too. So the true effective size is no smaller, up to chance.
     """
     counts, n = table.counts.counts, table.counts.total
     blocks = int((counts == minimum_count).sum())
@@ -180,7 +185,7 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return the warnings for readers who compute standard errors; empty where no row was repeated on purpose."""
+    """Return warnings for readers who compute standard errors; empty if no row was repeated on purpose."""
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
         return () if projection is None or projection.asked_count == 1 else paragraphs_of("replaced", document)
@@ -188,21 +193,20 @@ def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequ
     return paragraphs_of("repeated", document, rows, math.floor(effective_rows(table, least))) if rows else ()
 
 
-# What can be estimated from the published noisy tables, in plain words.
+# Estimates from the published noisy tables.
 
 
 def sentences(document: ReleaseDocument) -> Sequence[str]:
-    """Return how to estimate, and from which columns; empty where no noisy tables are published."""
+    """Return paragraphs on how to estimate, and from which columns; empty if no noisy tables are published."""
     return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """Return columns that no table or sum of the model has together with another one: in the rows only rules tie them to
-    others.
+    """Return the columns that no table or sum of the model has together with another column.
 
-    Nobody can tell of a generator that chooses its tables itself and does not publish them, and none is named of a release with
-    several models, or with a public table behind its model, which tie columns without a noisy table of both. A column of
-    members counts in all slots.
+    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator whose tables
+    are unknown, for a release with several models, or with a public table behind its model, because columns may then be
+    associated without a common noisy table. A column of members counts for all slots.
     """
     together = _together(document)
     if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
@@ -218,9 +222,7 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
-    """Return the columns of each table and sum of the model, where its tables are stated or published; empty where nobody
-    can tell.
-    """
+    """Return the columns of each table and sum of the model, if they are stated or published; empty if they are unknown."""
     from synthrelease.generators import GENERATORS
 
     settings = document.configuration["generator"]
@@ -230,7 +232,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
         try:
             measured = kind.model_validate(settings).stated(layout)
-        except ValueError:  # of a document that somebody changed: `verify` says so
+        except ValueError:  # a changed document, which `verify` reports
             return []
         if measured:
             return [[names[index] for index in table] for table in measured]
@@ -238,7 +240,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
 
 
 def example(document: ReleaseDocument) -> str:
-    """Return a question that has an estimate; empty where none has."""
+    """Return an example of a question that has an estimate; empty if there is none."""
     part = document.estimates
     if part is None:
         return ""
@@ -258,11 +260,11 @@ def example(document: ReleaseDocument) -> str:
 
 Parameters = Mapping[str, Any]
 _YEARS = (1500, 2200)
-"""Whole numbers between these are years, or nothing is lost when they are written as such."""
+"""Range of whole numbers that are written without a comma, because they may be years."""
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Describe the figure of a criterion and name who agreed to its threshold."""
+    """Return a description of the figure of a criterion, with the persons who agreed to its threshold."""
     kind = criterion.criterion()
     if kind is None:
         return f"This criterion has the kind {criterion.kind!r}."
@@ -270,13 +272,13 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return the unit of a figure, empty for a plain number."""
+    """Return the unit of a figure; empty for a plain number."""
     kind = criterion.criterion()
     return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
 
 def interval_text(interval: IntervalPart | None) -> str:
-    """Return the interval for the exact figure."""
+    """Return the interval for the exact figure as text."""
     if interval is None:
         return "not known"
     if interval.how == "exact":
@@ -289,18 +291,18 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range to which a criterion clips values; without clipping, the range of its figure."""
+    """Return the range to which a criterion clips values or, without clipping, the range of its figure."""
     clipped = criterion.parameters.get("range")
     low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
     return f"{figure(low)} or more" if high is None else f"{figure(low)} to {figure(high)}"
 
 
 NUMBERS = ("threshold", "released figure", "interval", "limit for the file", "epsilon", "sensitivity", "noise sd")
-"""Columns of the table of criteria that hold numbers."""
+"""Headings of the columns with numbers in the table of criteria."""
 
 
 def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
-    """Return, for each criterion, its cells by heading: the threshold, the released value and how it was protected.
+    """Return the table of criteria, with the cells of each row by heading.
 
     Type, threshold, figure, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of Hod & Canetti (2024).
     """
@@ -326,13 +328,13 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Explain which figures share one noise and what this means for readers; empty where no figures share one."""
+    """Return the explanation of a noise that several figures share; empty without such figures."""
     names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Return which criteria the published measurements answer, and how sure their bounds are; empty where they answer none."""
+    """Return the explanation of criteria that published measurements answer; empty without such criteria."""
     names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
     if not names or bounds is None:
         return ""
@@ -349,21 +351,21 @@ def projection_text(settings: Parameters) -> str:
 
 
 MOST_LISTED = 40
-"""Categories of one bin that the card lists; of more, half as many."""
+"""Largest number of categories of a bin that the card lists. Of more categories, half as many are listed."""
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
-    """Return where a rule keeps combinations out."""
+    """Return the rows to which a plausibility rule applies, in words."""
     return " and ".join(_SCOPES.get(scope, scope) for scope in applies_to)
 
 
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
-    """Return names and values of parameters as words."""
+    """Return the names and values of parameters in words."""
     return [(words(name), _tables(value) if name == "tables" else in_words(value)) for name, value in parameters.items()]
 
 
 def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
-    """Say that a column has more bins than the card lists, how many rows the listed ones have, and where the others are."""
+    """Return a sentence on a column with more bins than the card lists."""
     rows = share(sum(counts[index] for index in listed) / total)
     return (
         f"The table above lists the {len(listed)} bins with the most rows, out of {len(counts):,} bins; they have {rows} of "
@@ -373,7 +375,7 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """Describe a bin in words: its values, edges or categories, or that the value is missing."""
+    """Return a description of a bin: its values, edges or categories, or that the value is missing."""
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -392,14 +394,14 @@ def bin_text(column: ColumnPart, index: int) -> str:
 
 
 def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
-    """Return a value of a column as text: a year without a comma, any other value like the other figures."""
+    """Return a value of a column as text. Years have no comma."""
     low, high = column.bounds or (0, 0)
     years = column.part == "year" or (column.kind == "integer" and low >= _YEARS[0] and high <= _YEARS[1])
     return figure(value, digits).replace(",", "") if years else figure(value, digits)
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """Return all of a few categories, and the first of many: a chapter of diagnoses has hundreds."""
+    """Return a list of names; of many names, only the first ones and the number of the others."""
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
     first = names[: MOST_LISTED // 2]
@@ -407,7 +409,7 @@ def _enumerated(names: Sequence[str]) -> str:
 
 
 def _tables(value: Any) -> str:
-    """Describe a formula of tables, such as "age:region + 2 sex", in words."""
+    """Return a formula of tables, such as "age:region + 2 sex", in words."""
     if not isinstance(value, str):
         return in_words(value)
     terms = []
@@ -423,21 +425,21 @@ _SCOPES = {"raw": "original records", "synthetic": "released rows"}
 
 
 def ending_text(document: ReleaseDocument) -> str:
-    """Return when the search would have ended without a table."""
+    """Return a sentence on the limit of the number of rounds."""
     return said("ending", document.selection)
 
 
-# Whom and what the guarantee covers, in plain words: the files, the persons, and what a guess can gain.
+# The guarantee: the files and persons that it covers, and the probability of a right guess.
 
 
 def domain_text(document: ReleaseDocument) -> str:
-    """Return which files the guarantee is about, and how many of their rows the release worked with."""
+    """Return sentences on the files that the guarantee covers, and on how many of their rows the release used."""
     shortfall = f"{float(Fraction(document.domain.shortfall or 0)):g}"
     return said("domain", document, rows_left_out(document), shortfall, NOT_COVERED)
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return what is published about excluded records, which contributed no row."""
+    """Return the published information about excluded records, which contribute no row; None if nothing is known."""
     domain = document.domain
     return RowsLeftOut.told(
         way=domain.way,
@@ -450,12 +452,12 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 
 def left_out_text(document: ReleaseDocument) -> str:
-    """Explain how rows with missing values, with values out of range, and rows that break the public rules for the private file
-    were treated.
+    """Return sentences on the treatment of missing values, of values out of range, and of rows that break rules for the private
+    file.
     """
     columns = [
         column for column in document.columns if column.source
-    ]  # others follow from these in the same row, and leave none out
+    ]  # the other columns follow from these columns and exclude no row
     sentences = [
         (
             "Rows with a missing value, or a text that is no number or date, were left out: {}.",
@@ -505,7 +507,7 @@ def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
 
 
 def person_text(document: ReleaseDocument) -> str:
-    """Explain the protection of a person with several records, or of whom a key identifies all rows."""
+    """Return sentences on the protection of a person with several records, or with a key that identifies all rows."""
     person, domain = document.guarantee.person, document.domain
     if domain.persons is None:
         return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
@@ -518,10 +520,11 @@ def person_text(document: ReleaseDocument) -> str:
 
 
 def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
-    """Return the largest probability of a right guess between two neighbouring files that were equally likely beforehand,
-    rounded up.
+    """Return an upper bound, as a percentage, of the probability of a right guess between two neighbouring files that were
+    equally likely beforehand.
 
-    (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. Of a `whole_person` the files differ in all records of one.
+    It is (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. With `whole_person`, the files differ in all records of
+    one person.
     """
     guarantee = document.guarantee.person if whole_person else document.guarantee
     if guarantee.epsilon_exact is None or guarantee.delta_exact is None:
@@ -531,20 +534,21 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """Return how likely a guess between two neighbouring files is right; with a key also of files that differ in a person."""
+    """Return sentences on the probability of a right guess; with a key, also for files that differ in one row only."""
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
 
 
 BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
-"""Probability that an intruder assigns to a guess before the release, in the section on data protection."""
+"""Probabilities before the release for which the section on data protection states the bound after it."""
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Explain, in terms of data protection, what the guarantee bounds (singling out, linking, inference) and what it does not.
+    """Return the paragraphs, with headings, that explain the guarantee in the terms of data protection: singling out, linking,
+    inference.
 
-    Of a person where the release promises something to a whole person, else of one record. With a delta only the guess between
-    two equally likely files has a bound that holds without exception (theory 1.4, two worlds).
+    The unit is a person if the release promises something to a whole person, otherwise a record. With a delta, only the guess
+    between two equally likely files has a bound that holds without exception (theory 1.4, two worlds).
     """
     person = document.guarantee.person
     whole = person.epsilon_exact is not None and person.delta_exact is not None
@@ -556,10 +560,7 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
         bound = f"The probability that somebody assigns to this may rise {beliefs}, whatever else they know."
     else:
         right = right_guess(document, whole_person=whole)
-        bound = (
-            f"Somebody who considers both cases equally likely guesses right in at most {right} of cases, whatever else they "
-            "know."
-        )
+        bound = f"Somebody who finds both equally likely guesses right in at most {right} of cases, whatever else they know."
     return [
         ("Singling out", said("singling_out", unit, bound)),
         ("Linking", said("linking", unit)),
@@ -570,11 +571,12 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 
 def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False) -> Sequence[str]:
-    """Describe attacks on public rows beside what epsilon allows, a paragraph each, or say that no attacks were stored.
+    """Return a paragraph for each attack on public rows with the bound that epsilon gives, or a sentence that no attacks were
+    stored.
 
     Parameters
     ----------
-    all_columns : every column that was guessed, and not only the one that the rows gave away most.
+    all_columns : whether to include every guessed column, and not only the column that the rows revealed most.
     """
     if attacks is None:
         return ("No rehearsal with attacks was stored with this release.",)
@@ -582,9 +584,7 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
 
 
 def _after(belief: Fraction, factor: Fraction) -> str:
-    """Return the largest probability that a belief rises to when its odds rise by a factor, rounded up to a tenth of a
-    percent.
-    """
+    """Return the largest probability after the odds of a belief rise by a factor, rounded up to a tenth of a percent."""
     exact = belief * factor / (belief * factor + 1 - belief)
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
@@ -593,9 +593,9 @@ def _after(belief: Fraction, factor: Fraction) -> str:
 
 
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return the column and the label of every bin that was counted apart, by the generator that was drawn.
+    """Return the column and the label of every bin that the drawn generator counted separately.
 
-    The label is empty where the released bins are not those that were measured, or the column is one of members.
+    The label is empty if the released bins differ from the measured bins, or for a column of members.
     """
     text = document.configuration["generator"].get("rare_bins")
     if not text:
@@ -610,24 +610,24 @@ def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
     return groups
 
 
-# How many rows a group must have in the released table for its numbers to tell something: what is hatched, and the rule.
+# The number of rows that a group needs for reliable shares, for hatching in pictures and for the rule in words.
 
 POINTS = 0.05
-"""A share within a group is estimable where its interval reaches at most this far, to both sides."""
+"""Largest distance from a share within a group to an end of its interval for which the share is estimable."""
 PART = 0.5
-"""The share of a bin is estimable where its error is below this part of the share."""
+"""Largest error, relative to the share of a bin, for which this share is estimable."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of counts, in rows.
+    """The errors of counts in rows, which decide where estimates should replace rows.
 
     Attributes
     ----------
-    errors : by column, and by pair of columns ("a:b"), as release.json has it: half of the widest interval, which one in twenty
-        goes beyond. No limit.
+    errors : errors in release.json by column and by pair of columns ("a:b"): half of the widest interval. They are no limits,
+        because one in twenty errors may be larger.
     together : the columns of each noisy table.
-    of_any_pair : what a criterion says of every cell of every pair of columns; infinite where none does.
+    of_any_pair : limit of a criterion for every cell of every pair of columns; infinite without such a criterion.
     """
 
     errors: Mapping[str, int]
@@ -636,20 +636,20 @@ class Useful:
 
     @classmethod
     def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
-        """Read the shares from the noisy tables; return None where there are none."""
+        """Return the errors of the counts in estimates.csv; None if there are none."""
         part = document.estimates
         if part is None or not part.errors:
             return None
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return the smallest number of rows of a bin whose share is estimable; None where it is not known."""
+        """Return the smallest number of rows of a bin whose share is estimable; None if it is unknown."""
         error = self.errors.get(column)
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return the smallest group of rows within which shares are estimable: infinite for a pair about which nothing is
-        known; None for a pair that was measured, is not in estimates.csv, and is in no criterion.
+        """Return the smallest number of rows of a group within which shares are estimable. It is infinite for a pair about
+        which nothing is known, and None for a measured pair that neither estimates.csv nor a criterion covers.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
@@ -658,7 +658,7 @@ class Useful:
 
     @property
     def rule(self) -> str:
-        """Return when to use estimates, in a sentence."""
+        """Return sentences on when to use estimates instead of rows."""
         pairs = [error for name, error in self.errors.items() if ":" in name]
         if not pairs:
             return ""
@@ -667,16 +667,16 @@ class Useful:
 
 
 def _rounded_up(number: float) -> int:
-    """Round a number up to two digits."""
+    """Return a number rounded up to two digits."""
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return math.ceil(number / step) * step
 
 
-# The questions that a release is meant to answer, with what is stated about each.
+# The questions that a release is meant to answer, with the statement about each.
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
-    """Yield for each question its text, its purpose, what is stated about it and why, and its estimate."""
+    """Return, for each intended question, its text, its purpose, the statement about it with the reason, and its estimate."""
     if not document.intended_queries:
         return []
     release = release_of(document)
@@ -694,5 +694,5 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """Return the associations that a question needs and the rows lack, where no criterion covers its answer."""
+    """Return the associations that a question needs and the rows lack, unless a criterion covers its answer."""
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)

@@ -53,7 +53,7 @@ def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
     for path in missing:
         yield f"flavour: {path} is published exactly, and not in the scope"
     if part.scope != expected.scope and not missing:
-        yield f"flavour: expected the scope {expected.scope.model_dump()}, found another"
+        yield f"flavour: expected the scope {expected.scope.model_dump()}, found another scope"
     for word in ("domain", "unit", "standard", "intensity"):
         if getattr(expected, word) != getattr(part, word):
             yield f"flavour: the {word} does not follow from the rest"
@@ -62,15 +62,10 @@ def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
 # Which program drew the noise of a bundle, and whether it is known to be biased.
 
 LIBRARY = "opendp"
-"""The library that drew the noise of vectors of fewer than 200 numbers if release.json states its version. Now no library does.
-"""
+"""The library that drew the noise of vectors of fewer than 200 numbers, if release.json states its version."""
 
 BIASED = ((0, 14, 0), (0, 14, 1))
-"""Versions of OpenDP whose discrete Laplace noise is biased (opendp issue 2638).
-
-The loss between neighbouring outcomes is larger than stated: 1.5 times at scale 3, 2.7 times at 10, 15 times at 100
-(tests/whole/drawn/noise.py).
-"""
+"""Versions of OpenDP with biased discrete Laplace noise (issue 2638): the loss is 1.5 times the claim at scale 3, 15 at 100."""
 
 
 def noise(document: ReleaseDocument) -> Check:
@@ -177,7 +172,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
     except ColumnError as error:
         problem = str(error)
     except ValidationError:
-        problem = "expected two bounds, bins and categories that fit together, found others"
+        problem = "expected two bounds, bins and categories that fit together, found a contradiction"
     raise SchemaProblem(f"schema: column {part.name!r}: {problem}")
 
 
@@ -200,7 +195,7 @@ def _decimal(value: float) -> str:
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
     """Yield the problems of each bin of a column: the label must agree with the edges and the number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
-        yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
+        yield f"schema: column {column.name!r}: expected different labels, found a repeated label or none"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
         yield f"schema: column {column.name!r}: expected one bin of missing values, the last, just where missing is 'bin'"
     listed = [name for bin_ in column.bins for name in bin_.categories or ()]
@@ -339,7 +334,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
         problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {wrote}"
         return Check(name=name, problems=(problem,))
     if document.dumped() != files[name]:
-        return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
+        return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another layout",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
     if hidden is not None:
         expected = "text without control characters, which could hide other text"
@@ -407,7 +402,7 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
         if read_table.counts.total != document.n_rows:
             problems.append(f"{name}: expected {document.n_rows} rows, found {read_table.counts.total}")
         elif table is not None and not _same(table, read_table):
-            problems.append(f"{name}: expected the rows of data.csv, found others")
+            problems.append(f"{name}: expected the rows of data.csv, found other rows")
         table = table or read_table
     if problems or table is None:
         return Check(name="table", problems=tuple(problems))

@@ -55,7 +55,7 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
             yield f"charge {largest[0].name!r}: the largest of pieces, and release.json describes none"
         return
     if len(largest) != 1 or largest[0] not in root.parts or len(largest[0].parts) != len(PIECES):
-        yield "charges: expected one node below the root that is the largest of the two pieces, found another tree"
+        yield "charges: expected one node below the root that takes the larger loss of the two pieces, found another tree"
         return
     shared_nodes = [node for node in root.parts if node != largest[0]]
     nodes: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in shared_nodes]
@@ -220,7 +220,7 @@ def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:
     charged = {leaf.name: leaf.epsilon_exact for leaf in leaves}
     test = document.selection.joint_test
     if (charged.get(JOINT_TEST) is not None) != (test is not None) or (test and charged[JOINT_TEST] != test.epsilon_exact):
-        yield "selection: expected the charge of the joint test that it states, found another"
+        yield "selection: expected the stated charge of the joint test, found another charge"
     for criterion in document.criteria:
         paid = charged.get(f"criterion: {criterion.name}", "0")
         if paid != criterion.epsilon_exact:

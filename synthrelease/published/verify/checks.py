@@ -122,9 +122,7 @@ class Report:
         if self.signed_by is None:
             return "Nobody signed the files."
         if self.key_given:
-            return (
-                f"The key that you gave signed these files, so its owner vouches for them. Its fingerprint: {self.signed_by}."
-            )
+            return f"The key that you gave signed the files. Its owner vouches for them. Its fingerprint: {self.signed_by}."
         return (
             "The key in the folder signed the files. This shows who made them only if the publisher has made known its "
             f"fingerprint: {self.signed_by}."
@@ -176,7 +174,7 @@ def read_files(folder: Path) -> Files:
                     entry.name: OnDisk.of(entry) if entry.stat().st_size > HELD else entry.read_bytes() for entry in entries
                 }
         except OSError as error:
-            problem = f"expected files that can be read, found one that cannot ({error.strerror})"
+            problem = f"expected files that can be read, found a file that cannot be read ({error.strerror})"
     if problem:
         raise InputError(f"{folder}: {problem}.")
     return Files(contents)
@@ -207,7 +205,7 @@ def checksums(files: Files) -> Check:
     changed = [file for file in sorted(present & set(listed)) if files.sha256(file) != listed[file]]
     problems += [f"{file}: its checksum is not the one in {CHECKSUMS}" for file in changed]
     if not problems and files[CHECKSUMS] != checksum_file(files.of(present)):
-        problems = [f"{CHECKSUMS}: expected the layout in which it was written, found another"]
+        problems = [f"{CHECKSUMS}: expected the layout in which it was written, found another layout"]
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 

@@ -20,9 +20,7 @@ from synthrelease.published.verify.checks import Check
 _SHARES = 2**30
 """Number of parts that each row of a group divides among its three sums."""
 _NEAR = 0.25
-"""Tolerance, as a part of the interval's width, between a coefficient and the plain solution of the normal equations. The
-estimate also corrects for the mean of the noise of products.
-"""
+"""Tolerance, as a part of the interval's width, for a coefficient beside the plain solution of the normal equations."""
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 Key = tuple[tuple[str, ...], str, tuple[str, ...]]
@@ -35,7 +33,7 @@ def models(document: ReleaseDocument, part: ModelsPart) -> Check:
         for model, answer in zip(part.models, part.answers, strict=False):
             problems += [f"models: {model.question}: {problem}" for problem in _answer(document, part, model, answer)]
     if part.answers and [model.question for model in part.models] != [answer.question for answer in part.answers]:
-        problems.append("models: expected one answer for each question, found others")
+        problems.append("models: expected one answer for each question, found other answers")
     numbers = len(part.sums) + 3 * sum(len(model.groups) for model in part.models)
     summary = f"{len(part.answers)} answers from {numbers} noisy sums, for epsilon {part.epsilon}"
     return Check(name="models", found=summary, problems=tuple(problems))
@@ -52,7 +50,7 @@ def _charges(document: ReleaseDocument, part: ModelsPart) -> Iterator[str]:
 def _noises(part: ModelsPart) -> Iterator[str]:
     for index, noise in enumerate(part.noises):
         if not math.isclose(float(noise.scale), float(part.steps / Fraction(noise.epsilon)), rel_tol=1e-12):
-            yield f"models: noise {index}: expected the scale steps / epsilon, found another"
+            yield f"models: noise {index}: expected the scale steps / epsilon, found another scale"
         if sum(entry.noise == index for entry in part.sums) != noise.size:
             yield f"models: noise {index}: expected {noise.size} sums that share it, found another number"
     for entry in part.sums:
@@ -64,7 +62,7 @@ def _noises(part: ModelsPart) -> Iterator[str]:
         if model.groups and not (
             model.epsilon and model.scale and math.isclose(float(model.scale), float(2 * _SHARES / Fraction(model.epsilon)))
         ):
-            yield f"models: {model.question}: expected the scale 2^31 / epsilon, found another"
+            yield f"models: {model.question}: expected the scale 2^31 / epsilon, found another scale"
 
 
 def _limits(text: str) -> tuple[float, float] | None:

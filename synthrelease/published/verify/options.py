@@ -99,7 +99,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
         plan = part.years
         plan_of_release = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
         if plan_of_release != (table.name, table.horizon(release.unit.records), table.year, table.again):
-            yield "series: expected the plan over years, and the release of it, that the specification states; found others"
+            yield "series: expected the plan over years, and the release in this plan, of the specification; found others"
     elif in_specification or (in_release and not document.first_run):
         files = ("the specification", "release.json") if in_specification else ("release.json", "the specification")
         yield f"series: expected what {files[0]} states as fixed before the run in {files[1]}, too; found nothing of it"
@@ -255,7 +255,7 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
     if any(release.year == plan.year and release.corrects is None for release in part.earlier if release.year is not None):
         yield f"expected one release of {plan.year}, found an earlier one"
     if any(release.year is None for release in part.earlier):
-        yield "expected the year of every earlier release, found one without"
+        yield "expected the year of every earlier release, found a release without a year"
         return
     most = horizon.most(plan.year, plan.again)
     if not (Fraction(guarantee.epsilon_exact) <= most and Fraction(guarantee.delta_exact) <= horizon.delta):
@@ -264,7 +264,7 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
     if plan.records_in_year != min(guarantee.person.records, plan.records_in_all):
         yield f"expected {guarantee.person.records} records of a person in a year, as guaranteed, found {plan.records_in_year}"
     if plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document):
-        yield "expected what is promised, and paid so far, to follow from the plan and the named releases, found others"
+        yield "expected promised and spent losses that follow from the plan and the named releases, found others"
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
@@ -286,7 +286,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
         yield f"{old.csv}: {error}"
         return
     if not rows.counts.same_as(table.counts):
-        yield f"{old.csv}: expected the same rows in an erratum, found others"
+        yield f"{old.csv}: expected the same rows in an erratum, found other rows"
 
 
 # Scout and release cost their cap together, and what both spent is within it.
@@ -310,7 +310,7 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
     if part.alone_exact != str(cap.alone):
         yield f"scout: expected epsilon {cap.alone} by itself, found {part.alone_exact}"
     if composed.price != root.price or [leaf.price for leaf in cap.charges] != [leaf.price for leaf in root.parts[:first]]:
-        yield "scout: expected the charges of the scout and its cap at the root of the charges, found others"
+        yield "scout: expected the charges of the scout and its cap at the root of the charges, found other charges"
 
 
 # The guarantee for a member of the population follows from the main guarantee and the two numbers of records.
@@ -334,9 +334,9 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
     if part.loss() != expected:
         yield f"population: expected epsilon {expected.epsilon} and delta {expected.delta}, found others"
     if guarantee.person.records > 1:
-        yield "population: expected none where a person stands in several records, found one"
+        yield "population: expected no population if a person has several records, found one"
     if document.several_releases:
-        yield "population: expected none where there are other releases of the same records, found one"
+        yield "population: expected no population if there are other releases of the same records, found one"
 
 
 # The complete copies: observed values are unchanged, and filled values have a donor among the released rows.
@@ -468,7 +468,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each column of a group equals the number of indicators in its row."""
+    """Check that each column about indicators agrees with the indicators in its row."""
     problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)

@@ -175,7 +175,7 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     try:
         tables = read_tables(content)
         if (json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n").encode() != content:
-            problems.append(f"{NAME}: expected the layout in which it was written, found another")
+            problems.append(f"{NAME}: expected the layout in which it was written, found another layout")
         settings = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
         release = ReleaseFile.model_validate({**settings, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
@@ -193,7 +193,7 @@ def _problems(
     document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile, tables: Mapping[str, Any]
 ) -> Iterator[str]:
     if (document.title, document.description) != (release.title, release.description.strip()):
-        yield "title or description: expected the texts of the specification, found others"
+        yield "title or description: expected the texts of the specification, found other texts"
     rules = [(rule.never, rule.applies_to, rule.why) for rule in release.rules]
     if [(rule.never, rule.applies_to, rule.why) for rule in document.rules] != rules:
         yield f"rules: expected the {len(rules)} of the specification, in their order, found others"
@@ -209,11 +209,11 @@ def _problems(
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
     """Yield differences between the published columns and the columns of the specification."""
     if [part.name for part in document.columns] != list(release.columns):
-        yield "schema: expected the columns of the specification, in their order, found others"
+        yield "schema: expected the columns of the specification in their order, found other columns"
         return
     groups = in_slots(acceptance.groups, release.linked, release.columns)
     if list(document.groups) != list(groups):
-        yield "groups: expected the groups of the specification, found others"
+        yield "groups: expected the groups of the specification, found other groups"
         return
     for part in document.columns:
         listed = groups.get(part.name)
@@ -222,7 +222,7 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
         binning = column.alternatives.get(part.binning)
         if binning is None or ColumnPart.of(column, binning) != part:
-            yield f"schema: column {part.name!r}: expected what the specification says about it, found something else"
+            yield f"schema: column {part.name!r}: expected the column of the specification, found another column"
         alternatives = release.transformations.get(part.name, part.alternatives)
         if part.binning not in alternatives:
             yield f"schema: column {part.name!r}: expected bins among {', '.join(alternatives)}, found {part.binning!r}"
@@ -239,7 +239,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
     """Yield differences between published and specified criteria, compared in order."""
     names = [str(table.get("name")) for table in tables]
     if [part.name for part in parts] != names:
-        yield f"criteria: expected {', '.join(names)}, as the specification has them; found others"
+        yield f"criteria: expected {', '.join(names)}, as in the specification, found other criteria"
         return
     for part, table in zip(parts, tables, strict=True):
         values = {"kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact, **part.parameters}
@@ -250,7 +250,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
             name for name, value in settings.items() if name not in ("name", "reason") and not _same(value, values.get(name))
         ]
         if wrong:
-            yield f"criterion {part.name!r}: {', '.join(wrong)}: expected what the specification says, found something else"
+            yield f"criterion {part.name!r}: {', '.join(wrong)}: expected the settings of the specification, found others"
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
@@ -273,7 +273,7 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
         )
 
     if not any(fits(table) for table in tables):
-        yield f"configuration: {name}: expected one of those in the specification, found another"
+        yield f"configuration: {name}: expected a choice in the specification, found another choice"
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
@@ -283,16 +283,16 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     stop = None if settings.rounds is not None else str(settings.stop_probability)
     shape = str(settings.shape) if settings.mode == "truncated_negative_binomial" else None
     if (selection.rounds, selection.stop_probability, selection.shape) != (rounds, stop, shape):
-        yield "selection: expected the distribution of the number of rounds in the specification, found another"
+        yield "selection: expected the distribution of the number of rounds in the specification, found another distribution"
     if (MEASUREMENTS in document.files) != settings.publish_measurements:
         yield f"{MEASUREMENTS}: expected if, and only if, [selection] publishes measurements"
     if selection.shared_measurements != (settings.measurements == "shared"):
-        yield "selection: expected measurements as in the specification, found otherwise"
+        yield "selection: expected measurements as in the specification, found a difference"
     joint = (
         None if selection.joint_test is None else (selection.joint_test.epsilon_exact, selection.joint_test.false_acceptance)
     )
     if joint != (None if settings.test_epsilon is None else (str(settings.test_epsilon), str(settings.false_acceptance))):
-        yield "selection: expected the joint test of the specification, found another"
+        yield "selection: expected the joint test of the specification, found another test"
     bins = math.prod(len(release.transformations.get(part.name, part.alternatives)) for part in document.columns)
     generators, projections = (
         sum(math.prod(len(value) if isinstance(value, list) else 1 for value in table.values()) for table in listed)
@@ -305,7 +305,7 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
         str(settings.bound_risk),
         bins,
     ):
-        yield "selection: expected the risk of the bounds that the specification states, found another"
+        yield "selection: expected the risk of the bounds that the specification states, found another risk"
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
@@ -338,7 +338,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     for table in acceptance.criteria:
         paid = sorted(_cost(costs[name]) for name, criterion in of_criteria.items() if criterion is table and name in costs)
         if paid != sorted(_budgets(table)):
-            yield f"criterion {table.get('name')!r}: expected one charge for each of its budgets, found others"
+            yield f"criterion {table.get('name')!r}: expected one charge for each of its budgets, found other charges"
     inside = {leaf.name for node in _rounds(document.charges) for leaf in node.planned()}
     for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False), (MODELS, False)):
         if name in costs and (name in inside) != expected:

@@ -289,7 +289,7 @@ def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_
     rows = rich_bundle()["data.csv"].decode().splitlines()[1:]
     assert problems(verify_files(forged_rows(rows))) == ""
     assert "expected sorted rows" in problems(verify_files(forged_rows([rows[-1], *rows[:-1]])))
-    assert "data.parquet: expected the rows of data.csv, found others" in problems(
+    assert "data.parquet: expected the rows of data.csv, found other rows" in problems(
         verify_files(forged_rows([rows[0], *rows[:-1]]))
     )
     assert "expected rows of 2 values" in problems(verify_files(forged_rows([*rows[:-1], "tail"])))
