@@ -165,9 +165,8 @@ def _cuts(cells: _Cells, mass: float, tail: float) -> Iterator[Fraction]:
     at = start
     while below[end] - below[at] > 1.4 * goal:
         near = [place for place in range(at + 1, end) if 0.65 * goal <= below[place] - below[at] <= 1.35 * goal]
-        near = [
-            place for place in near if below[end] - below[place] >= tail and below[place] > below[max(0, place - 2)]
-        ]  # no gap
+        near = [place for place in near if below[end] - below[place] >= tail]
+        near = [place for place in near if below[place] > below[max(0, place - 2)]]  # a limit beyond a gap says nothing
         after = [place for place in range(at + 1, end) if below[place] - below[at] > tail and below[end] - below[place] >= tail]
         at = _roundest(cells, near) or (after[0] if after else end)
         if at == end:

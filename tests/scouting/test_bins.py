@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from synthrelease.scouting.bins import code_bins, number_bins
+from synthrelease.scouting.bins import _cuts, code_bins, number_bins
 from synthrelease.scouting.columns import ScoutedColumn
 
 AGE = ScoutedColumn(name="age", kind="number", whole=True, low=Fraction(0), high=Fraction(120))
@@ -66,13 +66,10 @@ def test_the_bin_of_zero_ends_where_the_next_rows_are() -> None:
 
 
 def test_no_limit_is_beyond_a_gap() -> None:
-    """Of wages around 2,000 and a code, 99998: 50000 is rounder than all limits next to wages, and says nothing."""
-    column, random = ScoutedColumn(name="wage", kind="number"), np.random.default_rng(3)
-    values = np.where(np.arange(34_000) % 5, random.lognormal(7.6, 0.6, 34_000), 99_998)
-    first, edges, counts = drawn(column, values, 0.0)
-    bins = number_bins(column, first, edges, counts, 0, rows=80_000, deviation=88.0)
-    assert bins.edges[-1] == 100_000
-    assert not [edge for edge in bins.edges if 20_000 < edge < 99_998]
+    """50 is rounder than 10 and 20, and as many rows are below each of them; but nobody is near 50."""
+    limits, rows = (0, 10, 20, 30, 50, 100), (600, 0, 0, 0, 900)
+    cells = [(Fraction(low), Fraction(high), held) for (low, high), held in zip(pairwise(limits), rows, strict=True)]
+    assert list(_cuts(cells, 1000.0, 100.0)) == [20]
 
 
 def test_groups_cover_every_atom() -> None:
