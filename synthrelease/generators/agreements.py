@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree, largest_clique
@@ -27,8 +28,11 @@ from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 _VISIBLE = 2.0
 """Smallest distance from independence, in noise deviations, of a pair that enters the model where not all pairs fit."""
 
-_ROOM = 2**16
+ROOM = 2**16
 """Largest number of cells of a clique into which such pairs are put."""
+
+_ROWS = 20_000
+"""Rows of the model from which covariances are estimated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +159,7 @@ class NoisyAgreements:
         """
         share = dict(zip(self.columns, (self.counts / n).tolist(), strict=True))
         chosen = list(sets)
-        most = max(_ROOM, largest_clique(sizes, chosen))
+        most = max(ROOM, largest_clique(sizes, chosen))
         independent = [n * (1 - share[i] - share[j] + 2 * share[i] * share[j]) for i, j in self.pairs]
         away = np.abs(self.agreements - independent) / math.sqrt(self.laws[1].variance_above)
         for place in np.argsort(-away, kind="stable").tolist():
@@ -224,7 +228,7 @@ class AgreementTerms:
         terms = [*((column,) for column in measured.columns), *(measured.pairs[place] for place in np.flatnonzero(held))]
         self.target = np.concatenate([measured.counts, measured.agreements[held]]).astype(float)
         self.variance = measured.variances[np.append(np.ones(len(measured.columns), dtype=bool), held)]
-        self._tree, homes = tree, [tree.home(term) for term in terms]
+        self._tree, self._terms, homes = tree, terms, [tree.home(term) for term in terms]
         self._by_clique = list[tuple[int, Columns, _Signs, np.ndarray, tuple[np.ndarray, np.ndarray]]]()
         for home in sorted(set(homes)):
             places = np.array([place for place, other in enumerate(homes) if other == home])
@@ -250,17 +254,27 @@ class AgreementTerms:
             shares[places] = (1 + signs.moments(self._table(cliques, home, columns))[ends]) / 2
         return shares
 
-    def covariances(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (n_parameters, n_parameters) covariances of a row's contributions; 0 for parameters in different
-        cliques.
+    def covariances(self, cliques: Sequence[np.ndarray], draw: Callable[[int], Counts]) -> np.ndarray:
+        """Return the (n_parameters, n_parameters) covariances of a row's contributions. Where several cliques share the
+        parameters, these are estimates from rows of the model.
+
+        Parameters
+        ----------
+        cliques : shares of the cells of every clique.
+        draw : a function that draws a number of rows from the model.
         """
-        covariances = np.zeros((len(self.target),) * 2)
-        for home, columns, _, places, (first, last) in self._by_clique:
-            means = _all_moments(self._table(cliques, home, columns))
-            bits = 2 ** (len(columns) - 1 - np.arange(len(columns)))
-            sets = bits[first] | bits[last]
-            covariances[np.ix_(places, places)] = (means[sets[:, None] ^ sets] - np.outer(means[sets], means[sets])) / 4
-        return covariances
+        if not self._by_clique:
+            return np.zeros((0, 0))
+        if len(self._by_clique) > 1:
+            rows = draw(_ROWS)
+            signs = [2.0 * rows.digits(column) - 1 for column in range(len(rows.layout.sizes))]
+            added = np.array([math.prod(signs[column] for column in term) for term in self._terms]) / 2
+            return np.cov(added, fweights=rows.counts)
+        [(home, columns, _, _, (first, last))] = self._by_clique
+        means = _all_moments(self._table(cliques, home, columns))
+        bits = 2 ** (len(columns) - 1 - np.arange(len(columns)))
+        sets = bits[first] | bits[last]
+        return np.asarray((means[sets[:, None] ^ sets] - np.outer(means[sets], means[sets])) / 4)
 
     def _table(self, cliques: Sequence[np.ndarray], home: int, columns: Columns) -> np.ndarray:
         table = cliques[home]

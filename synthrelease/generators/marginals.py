@@ -21,7 +21,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import STEPS
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, Unexpected
-from synthrelease.generators.agreements import AgreeingPairs
+from synthrelease.generators.agreements import ROOM, AgreeingPairs
 from synthrelease.generators.associations import TableNoise, Ties
 from synthrelease.generators.base import Background, Generator, Guaranteed, MeasuringGenerator, Model
 from synthrelease.generators.bayesian_network import BayesianNetwork
@@ -357,9 +357,16 @@ class MarginalsGenerator(MeasuringGenerator):
         Less noise relative to the counts needs more steps; agreements alone need few (17 columns take 1 s, 22 columns 20 s).
         """
         tree = JunctionTree.of(layout.sizes, self.structure(layout))
-        cells = sum(layout.subset(clique).n_cells for clique in tree.cliques)
+        cells = sum(layout.subset(clique).n_cells for clique in tree.cliques) + self._room(layout)
         steps = min(max(rows / 350, 100), 10_000) if self.measured_tables(layout, Fraction(1)) else 10.0
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
+
+    def _room(self, layout: Layout) -> int:
+        """Return the largest number of cells of the cliques that are chosen after the measurement, for the strongest of all
+        agreements; 0 where all of them fit.
+        """
+        agreeing = self.agreeing(layout)
+        return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)
 
     def peak_cells(self, layout: Layout) -> int:
         """Return the estimated peak number of cells: of sampling, or of the optimiser, whichever is larger.
@@ -368,7 +375,7 @@ class MarginalsGenerator(MeasuringGenerator):
         fits agreements.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
-        of_agreements = 13 * int(self.effort(layout)) if self.agreeing(layout).pairs else 0
+        of_agreements = 13 * max(int(self.effort(layout)), self._room(layout)) if self.agreeing(layout).pairs else 0
         return max(BayesianNetwork.peak_cells(layout), 80 * measured, of_agreements)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -686,7 +687,7 @@ class _Dual:
     """
 
     def __init__(self, tree: JunctionTree, base: list[np.ndarray], measured: NoisyMarginals, weight: float):
-        self.tree, self.base = tree, base
+        self.tree, self.base, self.layout = tree, base, measured.layout
         _, beliefs = tree.calibrate(base)
         blocks, targets, ridges, start = [], [], [], 0
         for table in measured.tables:
@@ -766,7 +767,7 @@ class _Dual:
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:
             shares = [np.exp(belief) for belief in self.tree.calibrate(self.potentials(parameters))[1]]
-            curvature = self.agreements.covariances(shares) + np.diag(self.ridge[start:])
+            curvature = self.agreements.covariances(shares, partial(self._draw, shares)) + np.diag(self.ridge[start:])
             try:
                 factor = np.linalg.cholesky(curvature + np.eye(len(curvature)) * _LEAST_CURVED)
                 self.root = np.linalg.inv(factor).T
@@ -775,6 +776,11 @@ class _Dual:
             else:
                 scaled[start:] = factor.T @ parameters[start:]
         return scaled
+
+    def _draw(self, shares: Sequence[np.ndarray], n: int) -> Counts:
+        """Return n rows of the distribution with these shares of the cliques' cells, always with the same random numbers."""
+        network = BayesianNetwork(layout=self.layout, families=tuple(families_of(self.tree, shares)))
+        return network.sample(n, np.random.default_rng(0))
 
     def _of_tilt(self, tilt: Tilt, shares: Sequence[np.ndarray]) -> float:
         home = self.tree.home(tilt.columns)

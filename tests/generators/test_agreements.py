@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.agreements import AgreeingPairs, AgreementTerms, NoisyAgreements
 from synthrelease.generators.base import Background
@@ -19,8 +20,9 @@ from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.generators.measurements import NoisyMarginals
+from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SystemEntropy
-from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import World
 
@@ -154,11 +156,12 @@ def test_a_model_of_merged_columns_without_a_pair_is_fitted(sizes: tuple[int, ..
     assert model.sample(3, np.random.default_rng(1)).total == 3
 
 
-def test_shares_potentials_and_covariances_are_those_of_all_cells() -> None:
-    """By a sum over all cells of the whole table, cell by cell, on a tree of two cliques."""
+@pytest.mark.parametrize("sets", [[(0, 1, 3), (1, 2), (3, 4, 5)], [(0, 1, 2, 3, 4, 5)]])
+def test_shares_potentials_and_covariances_are_those_of_all_cells(sets: list[Columns]) -> None:
+    """By a sum over all cells of the whole table, cell by cell. With several cliques covariances are estimated from rows."""
     sizes, generator = (2, 2, 3, 2, 2, 2), np.random.default_rng(3)
     pairs = ((0, 1), (0, 3), (1, 3), (3, 4), (4, 5))
-    tree = JunctionTree.of(sizes, [(0, 1, 3), (1, 2), (3, 4, 5)])
+    tree = JunctionTree.of(sizes, sets)
     numbers = NoisyAgreements(
         columns=(0, 1, 3, 4, 5),
         counts=np.zeros(5, dtype=np.int64),
@@ -179,10 +182,36 @@ def test_shares_potentials_and_covariances_are_those_of_all_cells() -> None:
     cliques = [np.exp(belief) for belief in beliefs]
     assert terms.shares(cliques) == pytest.approx(counted @ weights)
     centred = counted - (counted @ weights)[:, None]
-    exact, found = (centred * weights) @ centred.T, terms.covariances(cliques)
-    in_one = found != 0  # those of two cliques are left out
-    assert found[in_one] == pytest.approx(exact[in_one])
-    assert np.diag(found) == pytest.approx(np.diag(exact))
+    layout = Layout(columns=tuple("abcdef"), sizes=sizes)
+
+    def draw(n: int) -> Counts:
+        return Counts.of(layout, list(cells.T), generator.multinomial(n, weights))
+
+    near = 0.01 if len(sets) == 3 else 1e-9  # of 20,000 rows
+    assert terms.covariances(cliques, draw) == pytest.approx((centred * weights) @ centred.T, abs=near)
+
+
+def test_a_model_of_many_cliques_is_fitted_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thresholds of one number, and marks of which a row has one at most: steps that take each clique alone go on and on."""
+    monkeypatch.setattr("synthrelease.generators.marginals.DENSE_LIMIT", 2**9)
+    monkeypatch.setattr("synthrelease.generators.agreements.ROOM", 2**6)
+    random, n, steps = np.random.default_rng(7), 20_000, list[int]()
+    hidden, number = random.normal(size=n), random.normal(size=n)
+    category = np.clip((1.5 * number + hidden + 3).astype(int), 0, 6)
+    bits = [(number > limit).astype(np.int64) for limit in (-1.5, -0.7, 0, 0.7, 1.4)]
+    bits += [(category == place).astype(np.int64) for place in range(6)]
+    bits += [(2 * hidden + random.normal(size=n) > place / 10).astype(np.int64) for place in range(3)]
+    d = len(bits)
+    calibrate = JunctionTree.calibrate
+    monkeypatch.setattr(JunctionTree, "calibrate", lambda *given: (steps.append(1), calibrate(*given))[1])
+    layout = Layout(columns=tuple(f"c{place}" for place in range(d)), sizes=(2,) * d)
+    generator = GaussianMarginals(tables="all 2-way", pairs="agreements", prior_weight=30)
+    charge = generator.charge(Fraction(1, 20))
+    private = PrivateCounts(Counts.of(layout, bits), Meter([charge])).rehearsed(SeededEntropy(3))
+    rows = generator.fit(private, charge, Background(plausibility=Plausibility(layout=layout, masks=()))).sample(n, random)
+    assert len(steps) < 300
+    for column in range(d):
+        assert rows.marginal((column,))[1] == pytest.approx(bits[column].sum(), abs=150)
 
 
 def _rows(world: World, n: int, seed: int) -> list[int]:
