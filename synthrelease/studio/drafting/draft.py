@@ -640,7 +640,7 @@ def tried(ground: Ground, raced: Raced) -> Tried:
         return replace(
             ground.choices,
             family=raced.family,
-            prior_weight=PRIOR_WEIGHT[raced.pure],
+            prior_weight=PRIOR_WEIGHT,
             tables=race.terms(raced.told, agreements=raced.unpublished == "agreements"),
             agreements=raced.unpublished == "agreements",
             generation=raced.purse.cost,

@@ -68,10 +68,9 @@ BETTER = 0.05
 """
 CLEARLY = 0.02
 """Smaller differences between shares may be due to the noise of single fits."""
-PRIOR_WEIGHT = {True: 100, False: 30}
-"""How many records the uniform table is worth, by whether the noise is pure: Gaussian noise is smaller, and needs less of a
-prior. Other weights were tried, but three registers preserved no more on their private halves: Adult 90% with and without,
-NIST's excerpt 72% with and 74% without, ten scales of 13 bins 54% with and without.
+PRIOR_WEIGHT = 30
+"""Number of records that the uniform table counts for. With 100 pure fits to 2,000 rows of Adult lose twice as many pairs
+(docs/appendix/benchmarks.md, agreements of pairs).
 """
 _FITS, _LOST = 4, 0.5
 """Largest number of fits for a share (the third and fourth only if the first two differ); and the least part of Cramer's V, the
@@ -673,7 +672,7 @@ class PlanRace:
         pure, pairs = purse.kind is DiscreteLaplace, "agreements" if agreements else None
         tables = formula_by_cells(self.terms(told, agreements=agreements), self._table.layout.columns)
         family = Marginals if pure else GaussianMarginals
-        return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT[pure], "draw": "evenly"})
+        return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT, "draw": "evenly"})
 
     def terms(self, told: TellingTables, *, agreements: bool = False) -> tuple[str, ...]:
         """Return the tables in the notation of a configuration."""
