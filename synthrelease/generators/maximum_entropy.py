@@ -29,6 +29,7 @@ from synthrelease.generators.agreements import AgreementTerms
 from synthrelease.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.privacy.public_entropy import SeededEntropy
 
 # Overlapping noisy tables are made consistent by weighted least squares. This is post-processing.
 #
@@ -780,7 +781,7 @@ class _Dual:
     def _draw(self, shares: Sequence[np.ndarray], n: int) -> Counts:
         """Return n rows of the distribution with these shares of the cliques' cells, always with the same random numbers."""
         network = BayesianNetwork(layout=self.layout, families=tuple(families_of(self.tree, shares)))
-        return network.sample(n, np.random.default_rng(0))
+        return network.sample(n, SeededEntropy(0).generator())
 
     def _of_tilt(self, tilt: Tilt, shares: Sequence[np.ndarray]) -> float:
         home = self.tree.home(tilt.columns)
