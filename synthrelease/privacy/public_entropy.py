@@ -1,7 +1,7 @@
 """Provide repeatable noise, and no noise, for public data only: these sources give no privacy protection.
 
-Only rehearsals, simulations and dry runs on made-up rows use this module (tests/test_architecture.py); a release cannot be
-repeated.
+Only rehearsals, simulations and dry runs on made-up rows use this module, and the optimiser of a model whose measurements have
+their noise already (tests/test_architecture.py); a release cannot be repeated.
 """
 
 from __future__ import annotations
