@@ -447,7 +447,8 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     seeded = callers("SeededEntropy") - {"releasing/dry_run.py", "studio/audit/losses.py", "enclave/ingest.py"}
     seeded -= {"studio/audit/contracts.py", "generators/maximum_entropy.py"}  # and to sample a model of a made-up table twice
     # and for rows of a fitted model, whose measurements have their noise already: the optimiser takes a curvature from them
-    drawers = [node for node in nodes_of(TREES["generators/maximum_entropy.py"], ast.FunctionDef) if "Seeded" in ast.unparse(node)]
+    functions = nodes_of(TREES["generators/maximum_entropy.py"], ast.FunctionDef)
+    drawers = [node for node in functions if "SeededEntropy" in ast.unparse(node)]
     assert [node.name for node in drawers] == ["_draw"]
     assert "network.sample(n, SeededEntropy(0).generator())" in ast.unparse(drawers[0])
     assert ast.unparse(drawers[0]).count("SeededEntropy") == 1
