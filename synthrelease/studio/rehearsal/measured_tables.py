@@ -65,7 +65,7 @@ def askable_in_words(spec: ReleaseSpec) -> str:
         if getattr(generator, "pairs", None):
             way = 'remove pairs = "agreements" and set [selection] publish_measurements = true'
         divided = spec.options.partition is not None or spec.options.split is not None
-        advice = "" if divided else f" For ask.html and `estimate` {way}."
+        advice = "" if divided else f" For ask.html and the command estimate, {way}."
         return f"Readers get rows, but no answers with intervals, because no noisy table is published.{advice}"
     n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
     held = [
@@ -80,5 +80,5 @@ def askable_in_words(spec: ReleaseSpec) -> str:
     on_purpose = f", and {so_many(named, 'named question', 'named questions')}" if named else ""
     return (
         f"Readers can ask: shares, numbers of rows, means and quantiles of {asked}{on_purpose}, each with an interval, in "
-        "ask.html (no program needed) or with `estimate`."
+        "ask.html (no program needed) or with the command estimate."
     )
