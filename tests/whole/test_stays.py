@@ -55,8 +55,8 @@ def test_without_an_answer_the_draft_asks_and_nothing_is_promised(
     config = tmp_path / "configs" / "stays.toml"
     text = " ".join(config.read_text(encoding="utf-8").replace("#", " ").split())
     assert 'records_per_person = "not answered"' in text
-    assert re.search(r"'potilas' up to \d rows, 1\.2\d in the mean", text)
-    assert "'kyyti' up to 2 rows, 1.67 in the mean" in text
+    assert re.search(r"'potilas' \(up to \d rows, 1\.2\d on average\)", text)
+    assert "'kyyti' (up to 2 rows, 1.67 on average)" in text
     assert "[columns.potilas]" not in text and "[columns.kyyti]" not in text  # noqa: PT018
     private = str(files / "private.csv")
     for words in (("plan",), ("check", "--data", private), ("release", "--data", private, "--out", str(tmp_path / "out"))):
