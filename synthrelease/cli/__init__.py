@@ -55,11 +55,10 @@ _READING = {"check", "release", "ledger", "scout"}
 """Commands that read private data."""
 
 
+# Defaults of environment variables that numpy and pydantic read when they are loaded. One thread: products of small
+# matrices are slower in several threads (`releasing.selection`), which wait for work on all processors. No plugins:
+# pydantic would look for installed plugins and run them.
 _BEFORE_LIBRARIES = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-"""Defaults of environment variables that numpy and pydantic read when they are loaded. One thread: products of small matrices
-are slower in several threads (`releasing.selection`), which wait for work on all processors. No plugins: pydantic would look
-for installed plugins and run them.
-"""
 
 
 def main() -> None:

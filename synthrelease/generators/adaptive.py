@@ -56,20 +56,18 @@ _SWEEPS, _LAST_SWEEPS = 20, 100
 _MOST = 4
 """A table gets at most this multiple of the usual part of the budget, and at least the inverse of this multiple."""
 
+# Limits for strong noise. Where the noise of a cell would exceed the first number as a share of the rows, there are fewer
+# rounds. The second number is then the share of a round's budget for its choice, and the third is the smallest size of a
+# group in units of the noise. Without these limits, with 84 rounds at epsilon 1 on 14,000 households and their members,
+# tables were chosen at random (docs/appendix/benchmarks.md, linked tables).
 _LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
-"""Limits for strong noise. Where the noise of a cell would exceed the first number as a share of the rows, there are fewer
-rounds. The second number is then the share of a round's budget for its choice, and the third is the smallest size of a group in
-units of the noise. Without these limits, with 84 rounds at epsilon 1 on 14,000 households and their members, tables were chosen
-at random (docs/appendix/benchmarks.md, linked tables).
-"""
 
 _GROUP = 5.0
 """Smallest number of rows of a group of bins, in units of the noise of a table of usual size."""
 
+# Parts of the budget are multiples of the usual part divided by this number, so that the remaining budget is a short
+# fraction.
 _STEPS = 64
-"""Parts of the budget are multiples of the usual part divided by this number, so that the remaining budget is a short
-fraction.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)

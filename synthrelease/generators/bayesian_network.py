@@ -28,10 +28,9 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.junction_tree import JunctionTree, spread
 
 _DYKSTRA_STEPS = 30
+# Smallest number of rows from which the distribution of parents is estimated, and largest number of cells for which it is
+# exact.
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
-"""Smallest number of rows from which the distribution of parents is estimated, and largest number of cells for which it is
-exact.
-"""
 
 _CELLS_AT_ONCE = 2**18
 """Approximate number of cells times bins for which whole rows are divided at once, which limits memory."""

@@ -198,10 +198,9 @@ TABLE_LIMIT = 2**26
 _DRAWS = 2000
 """Number of draws of the generator's noise with which teachers compare their rows."""
 
+# Number of additional teachers with generated rows; their votes are subtracted, because their approval does not indicate a
+# real row.
 _MIRRORS = 64
-"""Number of additional teachers with generated rows; their votes are subtracted, because their approval does not indicate a
-real row.
-"""
 
 
 class PATECTGAN(AdversarialGenerator):

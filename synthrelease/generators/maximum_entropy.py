@@ -330,11 +330,10 @@ class Tilt:
 _SMALL = 1.0
 """Steps are small when the root mean square of changes of cells, in units of their tolerances, is at most this."""
 
+# Limits for stalled fits: steps up to the first number are accepted when, over the second number of sweeps, they did not
+# decrease below the third number as a ratio. Such steps only move rows within their noise. With 80 tables of 32 columns the
+# error hardly changes after 40 sweeps, and 600 sweeps do not halve the steps.
 _FAIR, _WITHIN, _STALLED = 2.0, 10, 0.95
-"""Limits for stalled fits: steps up to the first number are accepted when, over the second number of sweeps, they did not
-decrease below the third number as a ratio. Such steps only move rows within their noise. With 80 tables of 32 columns the error
-hardly changes after 40 sweeps, and 600 sweeps do not halve the steps.
-"""
 
 _LARGE = 2**15
 """Number of cells from which `summed_onto` uses a faster order of summation."""
@@ -550,18 +549,16 @@ def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> lis
     return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
 
 
+# Share of the prior that is spread over all plausible cells, so that the fit can use cells that are empty in the public
+# table.
 _UNIFORM_SHARE = 0.001
-"""Share of the prior that is spread over all plausible cells, so that the fit can use cells that are empty in the public
-table.
-"""
 
 _PRECISION = 0.2
 """The fit ends when the residual of every measured cell is within this share of the cell's noise deviation."""
 
+# Smallest tolerance of a cell, in records: rows are whole, and doubles are not more exact where the noise is negligible. A
+# cell that has fewer records than this and should have even fewer gets no row, and counts as converged.
 _FINEST = 0.05
-"""Smallest tolerance of a cell, in records: rows are whole, and doubles are not more exact where the noise is negligible. A
-cell that has fewer records than this and should have even fewer gets no row, and counts as converged.
-"""
 
 _SWEEPS = 150
 """Largest number of sweeps of proportional fitting: about 0.1 s for cliques of 10,000 cells."""
@@ -574,10 +571,9 @@ _STEPS_OF_A_CURVATURE, _CURVATURES = 15, 100
 _LEAST_CURVED = 1e-12
 """Number that is added to the diagonal of a curvature matrix, for a stable Cholesky decomposition."""
 
+# Largest number of starts of the optimiser. A new start from the last point helps where the line search fails because of an
+# outdated curvature.
 _STARTS = 5
-"""Largest number of starts of the optimiser. A new start from the last point helps where the line search fails because of an
-outdated curvature.
-"""
 
 
 def maximum_entropy(

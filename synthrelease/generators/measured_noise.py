@@ -25,10 +25,9 @@ squared l2 norm.
 _ROUNDED_UP = 1e-9
 """Relative bound on the rounding of a scale: the scale of drawn noise is the exact scale, rounded up."""
 
+# Number of terms of Poisson's sum on either side; the next term is below e^(-2 pi^2 5^2 scale^2), which is 1e-9 for a scale
+# of 1/5.
 _TURNS = 4
-"""Number of terms of Poisson's sum on either side; the next term is below e^(-2 pi^2 5^2 scale^2), which is 1e-9 for a scale of
-1/5.
-"""
 
 
 def least_whole(enough: Callable[[int], bool]) -> int:
@@ -281,11 +280,10 @@ def _power_sums(most: int, scale: float) -> tuple[float, ...]:
 # `measurements.noise_limit` has rigorous limits for integer weights. Here weights are real numbers, and an interval needs
 # dozens of such distributions, so each is computed to about five digits.
 
+# Number of classes of weighted standard deviations, relative to the largest. Noises of one scale in the same class get one
+# weight that preserves the sum of their variances; noises in class 0 are replaced by a normal error with the sum of their
+# variances.
 _STEPS = 64
-"""Number of classes of weighted standard deviations, relative to the largest. Noises of one scale in the same class get one
-weight that preserves the sum of their variances; noises in class 0 are replaced by a normal error with the sum of their
-variances.
-"""
 
 _PERIOD = 60.0
 """Period onto which the distribution is folded, in standard deviations. The probability beyond half of it is below e^(-40)."""
@@ -304,10 +302,9 @@ _EXACT = _PERIOD / 2**41
 _MOST_STEPS = 30
 """Largest number of secant steps; about eleven are needed."""
 
+# Logarithm below which a characteristic function counts as 0; all such terms together change a probability by less than
+# 1e-16.
 _LEAST = -45.0
-"""Logarithm below which a characteristic function counts as 0; all such terms together change a probability by less than
-1e-16.
-"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -341,18 +338,16 @@ class Noises:
         return np.asarray((first * self.variances) @ second.T)
 
 
+# Number of nodes of the integral over the radius of a shared noise, and the exponent that concentrates nodes at large
+# radii.
 _RADII, _TAIL = 32, 4
-"""Number of nodes of the integral over the radius of a shared noise, and the exponent that concentrates nodes at large
-radii.
-"""
 
 _LIMIT_ROUNDED_UP = 1.003
 """Factor of a limit that covers the error of the numerical integration, as checked for distributions with known limits."""
 
+# Number of angles whose characteristic function is computed together; the computation stops where the function is
+# negligible.
 _AT_ONCE = 16
-"""Number of angles whose characteristic function is computed together; the computation stops where the function is
-negligible.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -145,10 +145,10 @@ _FARTHEST = 2.0
 _GRID = 2**17
 """Largest number of grid points on which the distribution of a sum is computed."""
 
+# Allowance in a probability that is computed on the grid: for the rounding of 2^17 terms (below 1e-9 in all), the
+# probability beyond the grid (at most 1e-10), and the rounding of scales (2^-50 of a probability for each of at most a
+# million noises).
 _ALLOWANCE = 1e-8
-"""Allowance in a probability that is computed on the grid: for the rounding of 2^17 terms (below 1e-9 in all), the probability
-beyond the grid (at most 1e-10), and the rounding of scales (2^-50 of a probability for each of at most a million noises).
-"""
 
 
 @lru_cache(maxsize=100_000)

@@ -40,10 +40,9 @@ from synthrelease.privacy.samplers import rounded_gaussian as rounded
 # first tails ends the sequence. These coins are drawn for many candidates at once. The running time of a choice depends on the
 # scores; running times are not published.
 
+# Number of candidates that are processed together, at first and at most; it doubles in between. The distribution of the
+# result does not depend on it.
 _FIRST_BATCH, _LARGEST_BATCH = 16, 2**14
-"""Number of candidates that are processed together, at first and at most; it doubles in between. The distribution of the result
-does not depend on it.
-"""
 
 _FACTORIAL = math.factorial(20)
 """20!, the largest factorial that fits into 63 bits."""

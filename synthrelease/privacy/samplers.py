@@ -208,10 +208,9 @@ _DIGIT = 8
 """Number of bits of a digit."""
 _ONE_TABLE = 32
 """Largest scale of a geometric variable for which one table suffices: about 1,400 values have a probability above 2^-64."""
+# Number of draws that are made together, so that their words stay in the processor's cache. The distribution does not
+# depend on it.
 _BLOCK = 2**16
-"""Number of draws that are made together, so that their words stay in the processor's cache. The distribution does not depend
-on it.
-"""
 
 
 def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:

@@ -278,10 +278,9 @@ _SPARED = 0.005
 _DIGITS = 3
 """Significant digits of the smallest probability of a distribution."""
 
+# The price of the cheapest distribution is searched to within epsilon / `_FINE`, and then raised in at most `_STEPS`
+# growing steps until the rounded distribution ends with "nothing" seldom enough.
 _FINE, _STEPS = 1_000, 9
-"""The price of the cheapest distribution is searched to within epsilon / `_FINE`, and then raised in at most `_STEPS` growing
-steps until the rounded distribution ends with "nothing" seldom enough.
-"""
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:

@@ -80,20 +80,18 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 # Logistic regression of "synthetic" on the cells of a stacked table: one line of the design per cell, not per row.
 
+# Penalty on squared coefficients, in units of the log-likelihood of one row. It keeps coefficients finite if a bin occurs
+# in only one table, and is too weak to matter otherwise.
 _RIDGE = 1e-6
-"""Penalty on squared coefficients, in units of the log-likelihood of one row. It keeps coefficients finite if a bin occurs in
-only one table, and is too weak to matter otherwise.
-"""
 
 _CONVERGED = 1e-7
 _CONVERGED_PER_ROW = 1e-13
 """Allowed difference from the largest log-likelihood (about 0.7 per row); the second part covers rounding errors.
 """
 
+# Initial coefficient of a bin that occurs in only one table. Its likelihood has no maximum, and from 0 Newton's method
+# would take many steps of about 1.
 _ONE_SIDED = 15.0
-"""Initial coefficient of a bin that occurs in only one table. Its likelihood has no maximum, and from 0 Newton's method would
-take many steps of about 1.
-"""
 
 _MOST_STEPS = 200
 _RANK_TOLERANCE = 1e-10
