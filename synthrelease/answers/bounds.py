@@ -419,10 +419,11 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
 
 
 def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
-    """Return the share or mean of a question over the rows that count, and that are in a group.
+    """Return what computes the share or mean of a question, over the rows that meet its `where` and are in one of its groups.
 
     Parameters
     ----------
+    number : the index of the group in `question.groups`; None for all rows.
     slot : the slot, from 0, for a question about the member in a slot.
     """
     group = None if number is None else question.groups[number]
@@ -481,7 +482,7 @@ class _Contrast:
         return f"{self.first.question()}, minus {self.second.question()}"
 
     def ratios(self) -> tuple[RatioRange, ...]:
-        """Return the ratios of two shares, without numbers if a denominator may be 0."""
+        """Return the risk ratio and the odds ratio of two shares, each without numbers if it may be infinite."""
         first, second = self.first.range(), self.second.range()
         return (
             _ratio("risk ratio", first, second, lambda share: share),

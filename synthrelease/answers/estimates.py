@@ -527,7 +527,8 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence of each interval. Each release first uses a part of the risk for its number of kept rows. The rest
+    """Return the confidence of each interval. A part of the error probability of each release is set aside for its noisy
+    number of rows. The rest
     is divided by `among` and by the `measured_times` of each release, because any of its tables may be the published ones.
 
     Parameters

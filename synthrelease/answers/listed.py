@@ -35,7 +35,7 @@ MOST_CELLS = 600
 """Largest number of cells of all listed pairs together, smallest pairs first. A column with more bins has only counts."""
 
 MOST_WEIGHTED = 100
-"""Largest number of bins of a column that is also listed with the design weight."""
+"""Columns with at most this many bins are also listed with the design weight."""
 
 _BEFORE = "cannot be told"
 """The text of version 1.0.0 for "not estimable"."""

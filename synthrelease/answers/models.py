@@ -403,8 +403,8 @@ def _term_part(term: Term) -> ModelTermPart:
 def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
     """Return whether the noise may make an answer not estimable.
 
-    This is so if one of these half widths (from `expected_half_widths`) is a quarter of the possible range, or if the half
-    widths of a regression, added up, may hide its columns (theory 13.9, measured slopes).
+    This is so if one of these half widths (from `expected_half_widths`) is at least a quarter of the possible range, or, of a
+    regression, if the half widths added up may hide its columns (theory 13.9, measured slopes).
     """
     if model.words.kind == "slope":
         units = [model.answer.half / factor.half for factor in model.factors[:-1]]

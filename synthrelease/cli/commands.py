@@ -118,7 +118,9 @@ class _Built(Kinds[Any]):
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
-    """Return a command that reads the arguments of a function, or the fields of its one request, and calls the function."""
+    """Return a command of typer that calls a function. Its options are the parameters of the function, or, if the only
+    parameter is a dataclass, the fields of this dataclass; hidden options are left out.
+    """
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
     source = hints[first.name] if not further and is_dataclass(hints[first.name]) else function
     types, options, texts = get_type_hints(source), shown_options(source), help_texts(source)

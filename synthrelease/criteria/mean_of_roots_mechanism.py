@@ -1,4 +1,4 @@
-"""The private half of means over roots: compare the sums of the roots' numbers in every group with a candidate's.
+"""The private half of `mean_of_roots`: the largest error, over all groups, of a mean over roots, such as households.
 
 Private: the counts of the table by root, with the own values of its members. Out: an exact figure, only for
 `criteria.base_mechanism`, which adds the noise; the same functions also read candidates, which are public.

@@ -65,7 +65,9 @@ def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def words_of_mapped(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the words, (n_rows,) int64 each, of rows whose bin in column c is `maps[c][digits[c]]`."""
+    """Return the codes of rows as `words_of` does, one (n_rows,) int64 array for each group of columns in `layout.words`. The
+    bin of a row in column c is `maps[c][digits[c]]`.
+    """
     words = [np.zeros(len(digits[0]), dtype=np.int64) for _ in layout.words]
     for word, columns in zip(words, layout.words, strict=True):
         stride = 1

@@ -351,7 +351,7 @@ def comparisons(rule: Rule) -> Iterator[Comparison]:
 
 
 def of_records(rule: Rule) -> Iterator[Gap | Count]:
-    """Yield all parts of a rule that compare two columns, or count."""
+    """Yield all parts of a rule that compare two columns, or that count how many conditions hold."""
     return (part for part in walk(rule) if isinstance(part, Gap | Count))
 
 

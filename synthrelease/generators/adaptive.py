@@ -1,6 +1,6 @@
 """Generate data adaptively: repeatedly choose, privately, the table with the largest model error, and measure it with noise.
 
-`learn` contains all steps of a fit, in order. The families with their settings follow after it.
+`learn` contains all steps of a fit, in order. The generator families with their settings come after the fit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _MOST = 4
 _LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
 
 _GROUP = 5.0
-"""Smallest number of rows of a group of bins, in units of the noise of a table of usual size."""
+"""A group of bins has at least this many rows, as a multiple of the noise of a table of usual size."""
 
 # Parts of the budget are multiples of the usual part divided by this number, so that the remaining budget is a short
 # fraction.

@@ -180,7 +180,7 @@ class PrivateTables(Budgeted):
 
     selector: ClassVar[str] = "exponential"
     power: ClassVar[int]
-    """The exponent of a number's change in its sensitivity: 1 for l1, 2 for squared l2."""
+    """The sensitivity of a number that changes by d is d to this power: 1 for l1, 2 for squared l2."""
     law: ClassVar[type[CountNoise]]
     squares: ClassVar[float] = 1.0
     """Variance of the noise, divided by the square of its scale."""

@@ -26,7 +26,7 @@ from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 
 _VISIBLE = 2.0
-"""Smallest distance from independence, in noise deviations, of a pair that enters the model where not all pairs fit."""
+"""Where not all pairs fit, a pair of the model differs from independence by this many deviations of its noise, or more."""
 
 ROOM = 2**16
 """Largest number of cells of a clique into which such pairs are put."""

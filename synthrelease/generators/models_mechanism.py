@@ -35,7 +35,7 @@ from synthrelease.generators.row_functions import (
 from synthrelease.privacy.noise import SystemEntropy, discrete_laplace, one_noise
 
 Digits = Mapping[str, np.ndarray]
-"""(n_cells,) the atomic bins of distinct rows, by column."""
+"""for each column, an array (n_cells,) with the atomic bin of every distinct row."""
 
 
 def measured_models(

@@ -259,7 +259,7 @@ def check_above_0(delta: Fraction) -> None:
     if not 0 < delta < 1:
         raise BudgetError(
             "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
-            "Set delta in [budget], for example 1e-9; it should be far below one over the number of rows."
+            "Set delta in [budget], for example 1e-9; it should be far below 1 divided by the number of rows."
         )
 
 

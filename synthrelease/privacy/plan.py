@@ -56,8 +56,8 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
     if not delta * n <= Fraction(1, 10):
         rows = f"the {n} rows" if n > 1 else "the number of rows"
         raise BudgetError(
-            f"Refused: expected a delta far below one over {rows}, {1 / (1000 * n):.0e} or less; found {float(delta):g}. "
-            "Such a large delta would allow the publication of whole records.  "
+            f"Refused: expected a delta far below 1 divided by {rows}, {1 / (1000 * n):.0e} or less; found {float(delta):g}. "
+            "Such a large delta would allow the publication of whole records. "
             + ("The whole planned budget counts as spent: nothing was published." if spent else "Nothing was spent.")
         )
 

@@ -1,4 +1,4 @@
-"""Load a release from its folder: release.json, the table and the noisy tables. `synthrelease verify` checks a folder."""
+"""Load a release from its folder: release.json, the table and the noisy tables, for answers about it."""
 
 from __future__ import annotations
 

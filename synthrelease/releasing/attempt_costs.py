@@ -148,6 +148,10 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
     Parameters
     ----------
     before, after : peak megabytes of this process before and after the attempts; None if the system does not state them.
+
+    Raises
+    ------
+    ResourceError : when it does not fit. Where a number is unknown, nothing is checked.
     """
     available = machine_megabytes()
     if before is None or after is None or available is None:

@@ -121,8 +121,8 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Make processes that are started in this block ignore Ctrl-C. This process ignores it, too, for about a tenth of a
-    second.
+    """Make processes that are started in this block ignore Ctrl-C. This process ignores it, too, as long as the block runs.
+    Outside the main thread nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what happens to signals

@@ -101,7 +101,7 @@ WITH_MEMBERS = ("stata", "spss", "r")
 
 
 def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -> None:
-    """Add a problem for a label that a format cannot hold, and for a format that cannot hold a second table with members."""
+    """Add a problem for labels or numbers of bins that a format cannot hold, and for formats without a table of members."""
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
             expected = f"formats that hold members, too ({listing(WITH_MEMBERS)}), because of [members]"

@@ -66,7 +66,8 @@ def _noises(part: ModelsPart) -> Iterator[str]:
 
 
 def _limits(text: str) -> tuple[float, float] | None:
-    """Return the limits of the own values in a factor; None for a condition."""
+    """Return the lower and upper limit of a column's own values in a factor such as "income(0..5000)"; None if the factor is
+    a condition."""
     match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
     return None if match is None else (float(match[1]), float(match[2]))
 
@@ -91,8 +92,9 @@ def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool
 
 
 def _of_groups(model: ModelPart) -> dict[str, float]:
-    """Return the mean of each group: half of its second sum plus its third sum, divided by the total of the three; and a
-    difference.
+    """Return the mean of each group, and the difference of two groups' means.
+
+    Of a group's sums a, b and c the share (b / 2 + c) / (a + b + c) says where its mean lies between the limits.
     """
     column = split_question(model.question).head
     low, high = (float(limit) for limit in model.limits[column])

@@ -470,8 +470,8 @@ _ADAPTIVE = (
 )
 """Number of rows of every cell, in addition to the replaced row."""
 _STRUCTURE = (1, 0, 0, 0, 0, 14, 0, 0, 155, 0, 0, 0, 0, 0, 0, 1, 13, 13, 0, 0, 0, 1, 0, 66, 17, 0, 719)
-"""In the two possible choices, one candidate rises by 0.9 of the sensitivity and the other one falls by as much.
-"""
+"""Numbers of rows of the cells, chosen so that replacing a row raises the score of one possible structure by 0.9 of the
+sensitivity and lowers the score of the other one by the same amount. """
 
 
 def _with(cells: Sequence[int], record: int) -> Table:
@@ -579,7 +579,8 @@ _TREE = 0, 0, 4, 6, 6, 6, 11, 11, 13, 21, 21, 21, 21, 22, 23, 24, 24, 24, 26, 27
 _OTHER_TREE = 0, 2, 3, 4, 5, 7, 9, 9, 11, 11, 13, 13, 13, 14, 16, 17, 17, 19, 19, 21, 23, 25, 27, 29
 _ROUNDS = 0, 0, 3, 4, 4, 4, 5, 5, 6, 6, 6, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14, 14, 14, 15
 _OTHER_ROUNDS = 0, 0, 2, 3, 4, 5, 5, 5, 5, 7, 8, 10, 12, 12, 12, 13, 13, 13, 13, 13, 14, 14, 14, 15
-"""Cells of 24 records in columns of two bins, for which tables have similar errors, some of which rise and some fall."""
+"""The cells of 24 records in columns of two bins, chosen so that the candidate tables have similar errors. Between neighbours
+some of these errors rise and others fall."""
 
 _TWO_STEPS = (
     "a release is charged for two steps, removing and adding, with 4 times the rho of one step. But a replaced record changes "

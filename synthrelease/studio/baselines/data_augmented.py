@@ -181,7 +181,13 @@ class _ColumnStep:
     def of(
         cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, predictors: Sequence[int], unknown: set[int]
     ) -> _ColumnStep:
-        """`unknown` are columns that have no bins yet."""
+        """Return the step of one column: its frequencies by its predictors, and the rules that contain the column.
+
+        Parameters
+        ----------
+        rows : for each column, the bins of the rows.
+        unknown : columns that have no bins yet; rules with one of them are left out.
+        """
         sizes, predictors = method.table.layout.sizes, tuple(predictors[:MOST_PREDICTORS])
         table = ConditionalTable.of(
             rows[column],

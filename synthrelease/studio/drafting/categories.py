@@ -25,7 +25,7 @@ MAX_CATEGORIES = 40
 MAX_WELL_FILLED, WELL_FILLED = 100, 100
 """Up to 100 categories each have a bin of their own if at least half of them have 100 rows or more."""
 COMMON = 0.0025
-"""If there are too many categories, those with at least this share of the rows are frequent."""
+"""If there are too many categories, a category with at least this share of the rows counts as frequent."""
 MOST_TOGETHER = 0.2
 """If more rows than this share would be in "all others", structured codes are grouped by their first characters."""
 MAX_BEGINNINGS = 100

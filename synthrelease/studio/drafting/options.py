@@ -306,7 +306,7 @@ MOST = 3
 MOST_OF_GROUP = 16
 """The largest number of indicators in a group, as [marks] allows it."""
 RARE = 0.1
-"""The largest share of the rows that have a rare indicator."""
+"""An indicator is rare if at most this share of the rows have it."""
 _TOGETHER = 0.8 * LEAST_STRENGTH
 """Two groups of indicators are merged if the mean of Cramer's V between them is at least this."""
 

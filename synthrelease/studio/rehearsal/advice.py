@@ -692,8 +692,8 @@ def _together(shortlist: Sequence[int], shared: bool) -> int:
 
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
-    """Return the number of attempts for at least this many independent figures, with the same number for each configuration,
-    because a release draws configurations uniformly.
+    """Return the smallest number of attempts with at least `figures` independent results and equally many attempts of each
+    configuration, because a release draws configurations uniformly. With `shared`, attempts with the same fit are one result.
     """
     together = _together(shortlist, shared)
     whole = math.lcm(together, len(shortlist))

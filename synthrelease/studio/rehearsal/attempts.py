@@ -211,7 +211,9 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
-    """Return Pr[value + noise <= threshold] with Laplace noise of scale sensitivity / epsilon; without noise, 0 or 1."""
+    """Return Pr[value + noise <= threshold] with Laplace noise of scale sensitivity / epsilon; 0 or 1 if `sensitivity` is None;
+    0 without a figure.
+    """
     if figure is None or math.isnan(figure):
         return 0.0
     if sensitivity is None:

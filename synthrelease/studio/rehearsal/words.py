@@ -285,7 +285,7 @@ def binding(rehearsal: Rehearsal) -> str:
     if look.offender is not None:
         sentence += f" In a typical candidate: {look.offender}."
     elif why := explanation_of(_kind(rehearsal, advice.name)).no_offender:
-        sentence += f" Its error has no place: {why[0].lower()}{why[1:]}"
+        sentence += f" Its error cannot be assigned to one part of the table: {why[0].lower()}{why[1:]}"
     return sentence
 
 
