@@ -232,9 +232,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
             "The ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`."
         )
     if total.delta > LARGE_DELTA:
-        screen.print(
-            "delta is large: it should be far below 1 divided by the number of rows (docs/accounting.md).", style="yellow"
-        )
+        screen.print("delta is large. It should be far below 1 / number of rows (docs/accounting.md).", style="yellow")
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
