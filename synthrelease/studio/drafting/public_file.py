@@ -648,7 +648,8 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
         left_out.append(gone)
         del stay[gone.source]
     almost = {
-        second: f"in {share:.1%} of the rows this column has the same information as {first!r}. If so, leave one out"
+        second: f"in {share:.1%} of the rows this column has the same information as {first!r}. Leave one out, if both mean "
+        "the same"
         for (first, second), share in shares.items()
         if _ALMOST <= share < 1 and first in stay and second in stay
     }
