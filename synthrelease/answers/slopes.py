@@ -124,7 +124,7 @@ def coefficients(
 
 
 def _named(part: Question) -> list[str]:
-    """Return the columns with numbers. The target comes last."""
+    """Return the columns of a regression: the explanatory columns, then the target."""
     return [*part.on, part.column]
 
 

@@ -183,7 +183,7 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Return the tables that fit into one model of limited size; tables with most columns of the condition come first."""
+    """Choose tables one after another, those with most columns of the condition first, while one model can hold all of them."""
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
     for table in sorted(tables, key=lambda table: -len(set(columns) & set(table.columns))):

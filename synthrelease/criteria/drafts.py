@@ -324,7 +324,7 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft two means over roots, such as households: the agreement of their members in the column in which the first two
+    """Draft up to two means over roots, such as households: the agreement of their members in the column in which the first two
     members are most strongly associated, and the mean of a column of numbers.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"

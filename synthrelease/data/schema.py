@@ -301,7 +301,7 @@ def label_of_set(names: Sequence[str]) -> str:
 
 
 def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """Return (2^n_names,) the bin of rows with each set of indicators, set s having those whose bit is 1 in s.
+    """Return (2^n_names,) the bin of each set of indicators; set s has the indicator i if bit i of s, from the lowest, is 1.
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ from synthrelease.data.schema import Transformation
 # `rare_first` orders the cells of a public table so that systematic sampling preserves the totals of rare bins.
 
 RARE = 400
-"""Number of rows from which a bin is not rare: in a simple random sample the standard error of its total is then a twentieth or
-less.
+"""A bin with fewer rows is rare. From this number on, the relative standard error of its total in a simple random sample is a
+twentieth or less.
 """
 
 

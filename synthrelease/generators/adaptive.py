@@ -449,7 +449,8 @@ class AdaptiveGenerator(Generator):
     """Planned number of rounds for each column."""
 
     growth: ClassVar[float]
-    """Exponent with which the part of a table grows with its number of possible cells."""
+    """A table's share of the budget is proportional, within limits, to its number of possible cells to this power; 0 gives
+    equal shares."""
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:

@@ -1,4 +1,4 @@
-"""Make a candidate, a synthetic table to be scored: fit a model, sample plausible rows, and project them."""
+"""Make a candidate, a synthetic table to be scored: fit a model, sample plausible rows, and change rows that are too rare."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Shares:
             self._renew()
 
     def _renew(self) -> None:
-        """Remove the common factor of all cells, and the accumulated rounding error."""
+        """Divide all cells by their sum, so that the total cannot overflow and rounding errors in it do not accumulate."""
         self.cells /= self.cells.sum()
         self.total = 1.0
 

@@ -758,8 +758,8 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Rescale the parameters of agreements by their curvature, where it is numerically positive definite; return the
-        rescaled parameters.
+        """Return all parameters in scaled form, and set `root`, which scales those of agreements by their curvature at these
+        parameters; None where the curvature is not numerically positive definite.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:

@@ -134,7 +134,7 @@ def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
-            raise TypeError("a condition neither counts nor compares columns")
+            raise TypeError("expected a condition that compares one column with values")
         true, false = of_atoms(part, schema[part.column])
         return true[digits[part.column]], false[digits[part.column]]
 

@@ -65,8 +65,8 @@ class IntendedEstimatePart(Part):
 
     Attributes
     ----------
-    question : the question in the form of `synthrelease estimate`. For a number of rows, it is the share, and the estimate is
-        this share of the rows that the rules keep.
+    question : the question in the form of `synthrelease estimate`. A question for a number of rows stands here as a share; its
+        estimate and interval are this share times the number of rows that the rules keep.
     estimate : null if it is not estimable, or the number of kept rows is unknown.
     low, high : the interval for the kept rows of the file, with their own values, in six digits; null for an open end.
     binned_low, binned_high : the interval for the mean of representative values, which `estimate` estimates, if these are not

@@ -407,7 +407,7 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Yield values that were filled in together although no released row has them together."""
+    """Yield a sentence for each set of columns whose values were filled in together although no released row has them."""
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
         for pattern in patterns(table.counts, gaps.missing, open_):

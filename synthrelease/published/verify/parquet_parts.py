@@ -19,7 +19,7 @@ _HEADER = 2**16
 _DICTIONARY, _DATA, _DATA_2 = 2, 0, 3
 """Numbers of the page types."""
 _VARINT = 10
-"""Largest number of bytes of a number."""
+"""Largest number of bytes of an integer of variable length."""
 
 
 class OtherBytes(Exception):

@@ -150,7 +150,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the columns of a root, and the columns of each of its members."""
+    """Return the values of the root in a cell of the wide table, by column, and those of each of its members."""
     if world.linked is None:
         raise ValueError("expected a world of roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))

@@ -143,7 +143,9 @@ class World:
         self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
 
     def coding(self, name: str) -> Coding:
-        """Return the coding of a column, including columns of members; a difference of two columns is a number of steps."""
+        """Return which whole numbers the codes 0, 1, ... of a column stand for: those of the world, but the number of members
+        counts from 0, and a difference "a - b" has bins that are one step wide and centred on its multiples.
+        """
         if self.linked is not None and name == self.linked.size:
             return FROM_0
         return Coding(step=self._coding.step, lowest=-(self._coding.step // 2)) if " - " in name else self._coding

@@ -75,7 +75,7 @@ class NearestNeighbours:
         if self.order.shape != (len(cells), len(cells)) or not np.array_equal(
             np.sort(self.order, axis=1), np.tile(cells, (len(cells), 1))
         ):
-            raise ValueError("expected every cell once in each line of the order")
+            raise ValueError("expected every cell once in each row of the order")
         if self.k < 1 or not np.isfinite(self.default):
             raise ValueError("expected at least one donor, and a finite default")
 

@@ -515,7 +515,9 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results that `found` returns from now on, because no page can show them; return whether there were any."""
+        """Ignore the results that `found` returns now, until their file changes, because no page can show them; return whether
+        there were any.
+        """
         rehearsed = self.found(spec)
         if rehearsed is None:
             return False

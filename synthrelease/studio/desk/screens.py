@@ -363,7 +363,9 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the picture of a criterion's marks, their values, and whether independent columns meet the threshold."""
+    """Return, for a criterion's line: the picture of its threshold beside up to three reference values, these values as texts,
+    and whether independent columns meet the threshold, which then says nothing. Empty without a look at the draft.
+    """
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
     alone = look["yardstick"]["independent"]

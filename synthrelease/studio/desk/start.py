@@ -40,7 +40,7 @@ FIELDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """The inputs of screen 0.
+    """The inputs of the first screen, "We have no public file", which shows the command of a scout and drafts from its folder.
 
     Attributes
     ----------

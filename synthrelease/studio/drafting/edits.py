@@ -425,7 +425,7 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Return a sum of products without the products that have one of the columns as a factor.
+        """Return a sum of products without the products in which a column that is left out is a factor.
 
         A product without one of its factors would have another meaning.
         """

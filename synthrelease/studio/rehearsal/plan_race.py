@@ -69,7 +69,8 @@ BETTER = 0.05
 CLEARLY = 0.02
 """Smaller differences between shares may be due to the noise of single fits."""
 PRIOR_WEIGHT = 30
-"""Number of records that the uniform table counts for. With 100 pure fits to 2,000 rows of Adult lose twice as many pairs
+"""Number of records that the uniform prior of a drafted generator counts for. With 100 records, pure fits to 2,000 rows of
+Adult lose twice as many pairs
 (docs/appendix/benchmarks.md, agreements of pairs).
 """
 # Largest number of fits for a share (the third and fourth only if the first two differ); and the least part of Cramer's V,
