@@ -194,7 +194,7 @@ def test_the_card_counts_members_and_says_who_is_protected(bundle: Path) -> None
     ages = Counter(row["age"] for row in rows_of(bundle / "members.csv"))
     section = page[page.index("#### age (age)") :]
     section = section[: section.index("#### work")]
-    assert "A column of members." in section
+    assert "This column is in the table of members." in section
     assert all(f"| {age} | " in section and f"| {count:,} |" in section for age, count in ages.items())
     assert "With all its members" in page
     assert "nothing covers such a change" in page  # who leaves for a root that was not there
