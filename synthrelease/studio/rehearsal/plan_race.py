@@ -621,12 +621,14 @@ class PlanRace:
         return best if best.share >= raced.share + BETTER else raced
 
     def _has_agreements(self, raced: Raced) -> bool:
-        """Return whether enough columns have two bins so that agreements of pairs reduce the noise, and a model can contain
-        them.
+        """Return whether enough columns have two bins so that agreements of pairs reduce the noise, few enough have more, and
+        a model can contain them.
         """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
-        generator = self.generator(raced.told, raced.purse, agreements=True)
-        return layout.sizes.count(2) >= _LEAST_FOR_AGREEMENTS and not any(generator.mistakes(layout, tied))
+        generator, of_two = self.generator(raced.told, raced.purse, agreements=True), layout.sizes.count(2)
+        if of_two < _LEAST_FOR_AGREEMENTS or len(layout.sizes) - of_two > _MOST_FOR_OWN_TABLES:
+            return False
+        return not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, *, final: bool = False) -> Kept | None:
         """Return the share that the fits of a plan preserve; None if a fit fails."""
@@ -689,7 +691,8 @@ _LEAST_FOR_AGREEMENTS = 5
 """
 
 _MOST_FOR_OWN_TABLES = 30
-"""Largest number of columns for fits that find their own tables: two took 160 CPU s for 50,000 rows (2026-11-27).
+"""Largest number of columns for fits that find their own tables, and of columns with more than two bins beside agreements: for
+50,000 rows and 50 columns, trials of the first took 160 CPU s (2026-11-27), those of the second 257 (2026-11-28).
 """
 
 
