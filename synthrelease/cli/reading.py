@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synthrelease.cli.terminal import err, progress_bars, screen
-from synthrelease.errors import InputError, VerificationFailed, listing
+from synthrelease.errors import InputError, VerificationFailed, listing, so_many
 from synthrelease.spec.requests import Config, File, Folder, Json, Key, Names, Number, Option, ReleasedFolder, Text
 
 if TYPE_CHECKING:
@@ -377,7 +377,7 @@ def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) 
         failed += len(problems)
         screen.print(f"{name}: {'; '.join(problems) or 'no problem found on small tables'}.")
     if failed:
-        raise VerificationFailed(f"{package}: {failed} problems were found. See above.")
+        raise VerificationFailed(f"{package}: found {so_many(failed, 'problem')}. See above.")
 
 
 def card(

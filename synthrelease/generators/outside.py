@@ -83,7 +83,10 @@ class NoisyTables:
         if not isinstance(share, Fraction | int):  # sums of floats are inexact
             raise ValueError(f"expected a Fraction as share, found {type(share).__name__}")
         if not 0 < share <= self.left:
-            raise ValueError(f"expected a share above 0 and at most {self.left}, found {share}")
+            limit = (
+                f"a share above 0 and at most {self.left}" if self.left else "no further table, since the whole budget is used"
+            )
+            raise ValueError(f"expected {limit}, found {share}")
         return share * self._budget
 
 

@@ -8,7 +8,7 @@ original table with some values exchanged, so two tables are published exactly: 
 swap variables.
 
 The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both. The closest such tables differ
-in two records, so beside a release's epsilon stands **twice the nominal one** (`swap_budget.pairwise_epsilon`). It says nothing
+in two records, so beside a release's epsilon stands **twice the nominal one** (`pairwise_epsilon`). It says nothing
 about what the invariants give away, and it does not add up with the pure or zero-concentrated guarantees of the rest of this
 package. A release therefore has no way to use it: it is no generator, and stands in a room that never sees private data.
 """
