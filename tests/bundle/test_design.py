@@ -70,7 +70,7 @@ def clustered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_groups_of_clusters_are_released_described_and_verified(clustered: Path) -> None:
     document = read_strictly((clustered / "release.json").read_bytes())
     assert [document.role_of(column) for column in document.columns] == ["answer", "weight", "cluster group"]
-    assert "An answer has an interval for a population where its columns were measured with part" in words(
+    assert "An answer has an interval for a population if its columns were measured together with part" in words(
         clustered / "README.md"
     )
     [term] = estimate(clustered, "share face == 'head' weighted").terms
@@ -112,7 +112,7 @@ def test_every_file_says_which_column_is_the_weight(folder: Path) -> None:
     assert weights["face"][2] == weights["year"][0]
     assert "svyset [pweight = year_number], strata(face)" in words(folder / "read.do")
     assert 'data[["year_number"]] <- unname(numbers[["year"]][as.character(data[["year"]])])' in words(folder / "read.R")
-    assert "year says for how many persons a respondent stood" in words(folder / "README.md")
+    assert "year is the number of persons that a respondent represents" in words(folder / "README.md")
     assert 'Statistics that begin with "weighted" weight every row of the original file by its `year`' in words(
         folder / "QUESTIONS.md"
     )

@@ -237,7 +237,9 @@ totals = { head = 6000, tail = 4000 }
 
 """
 IN_EVERY_FORM = '[bundle]\nformats = ["stata", "spss", "r"]\ncatalogues = ["croissant", "ddi"]\n\n'
-OF_A_POPULATION = re.compile(r"that of a population of which|one for a population of which|population\\?_lower.{0,3} to ")
+OF_A_POPULATION = re.compile(
+    r"that of a population of which|interval is for a population of which|population\\?_lower.{0,3} to "
+)
 """How the documents speak of an interval for a population."""
 
 

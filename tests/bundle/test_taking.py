@@ -56,7 +56,7 @@ def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_pat
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     with pytest.raises(OutputError) as caught, taking(tmp_path / "out"):
         pass
-    assert "expected a name that nobody else is writing, found another run that writes it." in str(caught.value)
+    assert "expected a name that no other run is writing, found another run that writes it." in str(caught.value)
     assert str(caught.value).endswith(f"If no run is under way there, remove {place}. Nothing was spent.")
     with taking(tmp_path / "other"):  # which looks for what dead runs left, and finds it
         pass

@@ -491,7 +491,7 @@ def test_a_bundle_says_who_shares_and_verifies(bundle: Mapping[str, bytes]) -> N
     assert said == dict.fromkeys(TOGETHER, shared) | {"dear": None, "face privacy": None}
     assert ["one_noise" in one for one in tables["criteria"]] == [name in TOGETHER for name in said]
     card = " ".join(bundle["README.md"].decode().split())
-    assert "the figures of these 3 criteria share one noise" in card
+    assert "The figures of these 3 criteria share one noise" in card
     assert "not independent" in card
     assert "share one noise" in bundle["README.html"].decode()
 

@@ -139,7 +139,7 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
     """By the commands: the plan is noted once, each year is released once, and a year that cannot be paid is refused."""
     config, data, ledger = configured(tmp_path, "year = 2021\n"), write_data(tmp_path), tmp_path / "coins.ledger"
     request = ReleaseRequest(config=config, data=data, out=tmp_path / "2021", ledger=ledger)
-    with pytest.raises(BudgetError, match="name it .--ledger FILE"):
+    with pytest.raises(BudgetError, match="Name the ledger .--ledger FILE"):
         check_before_spending(load_spec(config), replace(request, ledger=None))
     open_ledger(ledger, "Coins", 57)
     with pytest.raises(BudgetError, match="expected a plan over years in"):
@@ -147,7 +147,7 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
     run = CliRunner()
     noted = run.invoke(app, ["ledger", "years", str(ledger), "--config", str(config)])
     assert noted.exit_code == 0, noted.output
-    assert "Years left: 2021" in noted.output
+    assert "Remaining years: 2021" in " ".join(noted.output.split())
     published = publish(request)
     assert published is not None
     assert load_ledger(ledger).statement().entries[-1].notes.year == 2021

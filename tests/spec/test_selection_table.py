@@ -67,7 +67,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     told = " ".join(CliRunner().invoke(app, ["plan", str(config)]).stdout.split())
     assert "a hidden number of rounds, 1 with probability 0.2, 2 with probability 0.8" in told
     assert "Keep their number and the duration of the run secret" in told
-    assert "accepted: 30% (1 in 2), 83% (1 in 10), 98% (1 in 100)." in told  # 0.2 r + 0.8 r^2 of r = 1/2, 9/10, 99/100
+    assert "accepted rounds: 30% (1 in 2), 83% (1 in 10), 98% (1 in 100)." in told  # 0.2 r + 0.8 r^2 of r = 1/2, 9/10, 99/100
     result = release(spec, write_data(tmp_path))
     assert result is not None
     folder = write_bundle(result, tmp_path / "out")
@@ -77,7 +77,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     assert (document["format"], document["selection"]["rounds"]) == (1, {"1": "1/5", "2": "4/5"})
     assert document["selection"]["stop_probability"] is None
     page = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
-    assert "after a hidden number of rounds, drawn beforehand (1 with probability 20%, 2 with probability 80%)" in page
+    assert "limited to a hidden number of rounds, drawn beforehand (1 with probability 20%, 2 with probability 80%)" in page
     document["selection"]["rounds"] = {"1": "4/5", "2": "1/5"}
     found = charges(read_strictly(json.dumps(document)))
     assert [problem.split(": ")[1][:15] for problem in found.problems] == ["its parts give "]

@@ -87,7 +87,7 @@ def test_a_bundle_says_it_and_verify_agrees(folder: Path, document: ReleaseDocum
     assert (part.rows, part.fit_rows, part.score_rows, document.n_rows) == (400, 240, 160, 160)
     assert document.format == 1
     page = (folder / "out" / "README.md").read_text(encoding="utf-8")
-    assert "fitted to 240 of them, and the criteria compare the table with the other 160" in page
+    assert "fitted to 240 rows, and the criteria compare the table with the other 160" in page
     assert "3.1 percentage points" in page  # sqrt(1/4/160 * 240/399)
     assert "The release used 400 of the rows that follow the rules" in page
     assert part.sampling_error() == pytest.approx((0.25 / 160 * 240 / 399) ** 0.5)

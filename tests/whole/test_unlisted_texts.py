@@ -187,7 +187,9 @@ def test_the_release_has_them_follows_its_rules_and_says_so(folder: Path) -> Non
     card = (folder / "release/README.md").read_text()
     assert "Codes of the original file, by their first character." in card
     assert "| all others | any text that no other category lists |" in card
-    sentence = "Texts that no category lists were counted as one of their own: place ('all others'); diagnosis ('other')."
+    sentence = (
+        "Texts that no category lists were counted in a category of their own: place ('all others'); diagnosis ('other')."
+    )
     for name in ("README.md", "README.html", "deployment.yaml"):
         text = " ".join((folder / "release" / name).read_text().replace("&#39;", "'").replace("''", "'").split())
         assert sentence in text, name

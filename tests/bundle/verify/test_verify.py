@@ -239,7 +239,11 @@ EDITS = {
     "a category that is not in the table": (("schema", 0, "bins", 0, "label"), "edge", "('edge', 'tail') in line 2"),
     "a rule that the rows break": (("rules", 0, "never"), "face == 'tail' and year > 4", "rows break the plausibility rules"),
     "a rule about no column": (("rules", 0, "never"), "age > 4", "expected a column"),
-    "a higher minimum count": (("configuration", "projection", "minimum_count"), 99, "projection: expected one of those in"),
+    "a higher minimum count": (
+        ("configuration", "projection", "minimum_count"),
+        99,
+        "projection: expected a choice in the specification",
+    ),
     "an unknown generator": (("configuration", "generator", "family"), "magic", "expected one that is known, found 'magic'"),
     "an unknown criterion": (place_of("pairs", "kind"), "pairs", "expected a kind that is known, found 'pairs'"),
     "other neighbours": (("guarantee", "neighbours"), "add one record", "expected the neighbours 'replace one record'"),

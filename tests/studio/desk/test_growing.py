@@ -264,7 +264,7 @@ def test_columns_of_members_stand_once_and_are_edited_in_their_table(tmp_path: P
         assert opened.write("columns", place, value="yes").status_code == 422, place
     assert "--members PRIVATE_MEMBERS" in opened.browser.get("/signoff").text
     people = html.unescape(opened.browser.get("/people").text)
-    assert "a record is a root with all its members" in people
+    assert "a record is a row of the first table (a root, such as a household) with all its members" in people
     assert "Use the column as key" not in people
 
 

@@ -72,7 +72,7 @@ def test_a_pair_is_not_named_when_a_criterion_would_refuse_its_loss_or_a_table_h
 
 def test_a_threshold_that_says_nothing_or_cannot_be_met_is_told(tmp_path: Path) -> None:
     loose = look(*world(tmp_path, MEASURED))
-    assert [verdict.kind for verdict in loose.criteria[0].verdicts] == ["does not test the associations"]
+    assert [verdict.kind for verdict in loose.criteria[0].verdicts] == ["says nothing"]
     assert loose.criteria[1].verdicts == ()  # face privacy compares nothing
     strict = look(*world(tmp_path, MEASURED | {"threshold = 0.9": "threshold = 0.05"}))
     (verdict,) = strict.criteria[0].verdicts
@@ -90,7 +90,7 @@ def test_the_look_is_the_same_again(tmp_path: Path) -> None:
 VERDICTS = [
     # threshold, halves, fit without noise, independent columns -> what is said
     (0.10, 0.05, 0.05, 0.50, []),
-    (0.60, 0.05, 0.05, 0.50, ["does not test the associations"]),
+    (0.60, 0.05, 0.05, 0.50, ["says nothing"]),
     (0.04, 0.05, 0.03, 0.50, ["stricter than chance"]),
     (0.04, 0.05, 0.06, 0.50, ["cannot be met"]),
     (0.04, 0.05, math.nan, 0.50, ["cannot be met"]),
