@@ -152,8 +152,8 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
 
     adopted = run(*rehearse, "--adopt")
     assert adopted.returncode == 0
-    assert "Adopted:" in adopted.stdout
-    assert f"{shortlist} fits it." in words(adopted.stdout)
+    assert "Adopted the proposal:" in adopted.stdout
+    assert f"{shortlist} fits the configuration." in words(adopted.stdout)
     assert "- The search finds no table in" in words(adopted.stdout)
     cheap = load_spec(config).plan.total.epsilon
     assert float(cheap) == pytest.approx(proposal["epsilon"], abs=1e-9)
