@@ -28,7 +28,7 @@ from synthrelease.generators.measured_noise import LAWS
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.generators.projections import published_projection
 from synthrelease.privacy.noise import SystemEntropy
-from synthrelease.published.folder import described
+from synthrelease.published.folder import load_without_rows
 from synthrelease.published.table import ReleasedTable, RowsBatch, TableShape, table_of
 from synthrelease.published.verify.alone import rebuild
 
@@ -131,7 +131,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     """
     if not 1 <= n <= MOST_ROWS:
         raise InputError(f"expected from 1 to {MOST_ROWS:,} rows, found {n:,}.")
-    document, published = described(release)
+    document, published = load_without_rows(release)
     if published.linked is not None:
         raise InputError(f"{published.folder}: expected a release of one table, found linked tables.")
     asked = parse_condition(condition, published)

@@ -359,12 +359,12 @@ def load(folder: str | Path) -> PublishedRelease:
     >>> synthrelease.load("release")
     PublishedRelease('Coins', 400 rows, 2 columns, epsilon = 17.3805912)
     """
-    document, release = described(folder)
+    document, release = load_without_rows(folder)
     codes, weights = _rows(release.folder, document)
     return replace(release, codes=codes, weights=weights)
 
 
-def described(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
+def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
     """Read a released folder without its rows: release.json, and the release with its noisy tables and no row.
 
     Raises

@@ -323,8 +323,8 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Return, for a column that counts indicators (`settings.wide.NumberColumn`), the counted columns with their categories
-        that are an indicator; None for a column of the file.
+        """Return, for the column of a group of indicators (`settings.wide.IndicatorColumn`), the columns of the group with
+        their categories that count; None for a column of the file.
         """
         return None
 

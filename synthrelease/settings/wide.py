@@ -254,7 +254,7 @@ def _quoted(label: str) -> str:
 MARKS_WHY = "The number of indicators is computed from the row."
 
 
-class NumberColumn(ColumnTable):
+class IndicatorColumn(ColumnTable):
     """The column of a group of indicators.
 
     Attributes
@@ -289,9 +289,9 @@ def with_numbers_of_marks(
     return wide, all_rules
 
 
-def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> NumberColumn:
+def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> IndicatorColumn:
     bins = [*map(str, range(min(most, len(marks)))), f">={most}" if most < len(marks) else str(len(marks))]
-    return NumberColumn(
+    return IndicatorColumn(
         kind="integer",
         description=f"Number of indicators in {', '.join(marks)}",
         bounds=(0, len(marks)),
@@ -302,11 +302,11 @@ def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> NumberColumn:
     )
 
 
-def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[NumberColumn, dict[str, tuple[str, ...]]]:
+def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:
     """Return the column that says which marks a row has, and the marks of each of its categories but the last, "3 or more"."""
     sizes = range(min(most, len(marks) + 1))
     sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
-    column = NumberColumn(
+    column = IndicatorColumn(
         kind="category",
         description=f"Which of {', '.join(marks)} apply",
         missing="drop",

@@ -661,13 +661,13 @@ def _on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut
     sources = [source for source, column in answers.items() if len(column.texts) >= _ON_A_LINE and not column.entry.labels]
     sources = [source for source in sources if not left_out_as_key(answers[source])]
     values = {source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source]] for source in sources}
+    answered = {source: ~np.isnan(column) for source, column in values.items()}
     found = dict[str, LeftOut]()
     for first, second in combinations(sources, 2):
-        x, y = values[first], values[second]
-        known, sizes = ~np.isnan(x), (len(answers[first].texts), len(answers[second].texts))
-        if {first, second} & found.keys() or min(sizes) < 0.9 * max(sizes) or not np.array_equal(known, ~np.isnan(y)):
+        known, sizes = answered[first], (len(answers[first].texts), len(answers[second].texts))
+        if {first, second} & found.keys() or min(sizes) < 0.9 * max(sizes) or not np.array_equal(known, answered[second]):
             continue
-        x, y = x[known], y[known]
+        x, y = values[first][known], values[second][known]
         slope = float(((x - x.mean()) * (y - y.mean())).mean() / max(x.var(), 1e-300))
         off = np.abs(y - y.mean() - slope * (x - x.mean())).max()
         if off <= min(_unit(answers[second]) + abs(slope) * _unit(answers[first]), 0.1 * y.std()):

@@ -357,12 +357,10 @@ class HeldOut:
         """Return the share of the associations that the rows of a release would preserve without noise; None if it cannot be
         estimated.
         """
-        indices, tells = self.comparison.telling
         beside = self.comparison
         shares = (self._in_first_bins(shares_of_pairs(side, beside.columns, beside.pairs)) for side in self.fitted)
-        off = [distances(other, fit) for fit, other in zip(shares, reversed(beside.shares), strict=True)]
-        sample, independent = (yardstick[indices].mean() for yardstick in self.comparison.yardsticks)
-        return float(1 - (np.mean(off, axis=0)[indices].mean() - sample) / (independent - sample)) if tells else None
+        preserved = beside.preserved([beside.distance(1 - side, fit) for side, fit in enumerate(shares)])
+        return float(np.mean(preserved)) if preserved else None
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
         """Return the same halves with wider bins for fits, and the same bins for comparisons.
@@ -379,18 +377,21 @@ class HeldOut:
             spread = [step @ self.spread[position] for step, position in zip(spread, positions, strict=True)]
         left, right = (side.merge(layout, maps) for side in narrow)
         same = all(len(bins) == size for bins, size in zip(maps, layout.sizes, strict=True)) and self.spread is None
-        before = self.own or self.comparison
-        places = [before.columns.index(name) for name in layout.columns]
-        first, second = (side.project(places).merge(layout, maps) for side in before.sides)
-        missing = before.missing & {*layout.columns}
-        own = Comparison((first, second), strongest_pairs(first + second, missing), missing, before.seed)
         return HeldOut(
             fitted=(left, right),
             comparison=self.comparison.of(layout.columns),
             spread=None if same else tuple(spread),
             of_all_rows=self.of_all_rows,
-            own=None if same else own,
+            own=None if same else self._compared_in(layout, maps),
         )
+
+    def _compared_in(self, layout: Layout, maps: Sequence[np.ndarray]) -> Comparison:
+        """Return the comparison of the halves in wider bins."""
+        before = self.own or self.comparison
+        places = [before.columns.index(name) for name in layout.columns]
+        first, second = (side.project(places).merge(layout, maps) for side in before.sides)
+        missing = before.missing & {*layout.columns}
+        return Comparison((first, second), strongest_pairs(first + second, missing), missing, before.seed)
 
     @one_thread
     def kept(
