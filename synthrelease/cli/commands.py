@@ -63,7 +63,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
 }
 """The function of each command, or the subcommands of a group, in the order of the help."""
 
-GROUPS = {"ledger": "Manage the ledger: the privacy budget of a dataset across releases."}
+GROUPS = {"ledger": "Manage the ledger, which holds the privacy budget of a dataset."}
 
 
 class QuietCommand(TyperCommand):

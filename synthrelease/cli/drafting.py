@@ -31,7 +31,7 @@ def desk(
     port: Annotated[int, Option(least=0, most=65535)] = 0,
     no_open: bool = False,
 ) -> None:
-    """Edit the configuration and the acceptance file on a local web page. Opens no private file and needs no network.
+    """Edit configuration and acceptance file on a local web page. Opens no private file and needs no network.
 
     Each control saves one line; comments stay. Only this machine can reach the page, and only by the printed address.
 
@@ -111,8 +111,9 @@ def desk(
 
 
 def init(request: DraftRequest) -> None:
-    """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
+    """Draft a configuration and criteria from a PUBLIC file.
 
+    Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing.
     Never use a private file. Bounds, bins and categories come from the file and are published without protection. A draft
     has at most 200 columns. Of a wider file, init drafts the columns with the strongest associations and lists them. It tries
     generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.

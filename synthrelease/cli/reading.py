@@ -38,8 +38,9 @@ class AuditPart(StrEnum):
 
 
 def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, out: File | None = None) -> None:
-    """Compute the tables of the five source papers again, beside the printed values. Reads no file of yours and spends nothing.
+    """Compute the tables of the five source papers again.
 
+    Shows them beside the printed values. Reads no file of yours and spends nothing.
     The result is the page docs/sources.md, with the errors found in the papers. All tables take about 70 CPU seconds.
 
     Parameters
@@ -207,7 +208,7 @@ def bound(
     intended: bool = False,
     as_json: Json = False,
 ) -> None:
-    """Answer a question from a release, and bound the answer of the file.
+    """Answer a question from a release, with bounds for the file.
 
     "The file" means the rows of the private file that the rules keep. All bounds hold together (docs/estimates.md). QUERY is a
     condition with limits between released bins, such as "age >= 35 and sex == 'F'". A condition alone asks for a number of
@@ -318,8 +319,9 @@ def verify(
     documents: bool = True,
     trust: Names = (),
 ) -> None:
-    """Check a published release without private data, and list what cannot be checked.
+    """Check a published release without private data.
 
+    Lists what cannot be checked.
     Exits with code 5 if a check fails, or if a check needs a package that is not known here. With --no-plan and --no-documents,
     only the checks that work with any version of the program are made.
 
@@ -358,8 +360,9 @@ def _print_verified(report: Report, folder: Path, what: str) -> None:
 
 
 def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:
-    """Print the table [[plugins]] of an installed package, and try its criteria and generators on small tables.
+    """Print the table [[plugins]] of a package, and try its parts.
 
+    Runs its criteria and generators on small tables.
     Exits with code 5 if one of them fails. Runs the code of the package.
 
     Parameters
@@ -387,7 +390,7 @@ def card(
     sign: Key | None = None,
     password_file: File | None = None,
 ) -> None:
-    """Preview the data card, or write a finished release again with new texts.
+    """Preview the data card, or write a release again with new texts.
 
     Uses [card], [calibration], [bundle] and questions of CONFIG. Spends nothing and reads no private data.
 
@@ -479,7 +482,7 @@ def estimate(
     together: bool = False,
     as_csv: Annotated[bool, Option(flags=("--csv",))] = False,
 ) -> None:
-    """Estimate shares, counts, means, quantiles or slopes from published noisy tables.
+    """Estimate shares, means, quantiles or slopes from noisy tables.
 
     QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN", "quantile 0.9 COLUMN" or "slope COLUMN on COLUMN, COLUMN".
     "by COLUMN" asks for each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35"

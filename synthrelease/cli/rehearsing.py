@@ -27,8 +27,9 @@ FIXED = 5
 
 
 def compare(request: ComparisonRequest) -> None:
-    """Compare the configurations with other ways to protect the table, on the same PUBLIC file.
+    """Compare the configurations with other ways to protect a table.
 
+    Uses the same PUBLIC file for all.
     Shows criteria, utility and risk of each method. The values have no noise. No release uses these methods
     (docs/appendix/baselines.md). Reads nothing private and spends nothing.
     """
@@ -95,8 +96,9 @@ def _shown(cell: str, *, of_criterion: bool) -> Text:
 
 
 def rehearse(request: RehearsalRequest) -> None:
-    """Try the configurations on PUBLIC data: which are accepted, how often, at which budget.
+    """Try configurations on PUBLIC data: how often each is accepted.
 
+    Tries several budgets.
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private and spends nothing.
     Exits with code 3 if no configuration is accepted often enough, and with code 1 if the rehearsal is not complete.
     """
@@ -142,8 +144,9 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 
 
 def allocate(request: AllocationRequest) -> None:
-    """Divide an epsilon among measured tables, sums and the joint test, on PUBLIC data.
+    """Divide an epsilon among tables, sums and the joint test.
 
+    Uses PUBLIC data.
     Can also find the smallest epsilon that is enough. Prints the lines for the configuration, and how often a release with
     these lines finds a table. Reads nothing private and spends nothing.
     """

@@ -76,8 +76,9 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
 
 
 def scout(request: ScoutRequest) -> None:
-    """Publish noisy tables of single columns of a PRIVATE file, if there is no public file. Spends budget.
+    """Publish noisy tables of single columns of a PRIVATE file.
 
+    Use it if there is no public file. Spends budget.
     The codebook is public: names, kinds, codes, missing codes and bounds of columns. Nothing is guessed from the file.
     --cap and --delta are the cost of this scout and one release after it, together. `init --scout` drafts that release.
     """
@@ -452,7 +453,7 @@ BIRTHS = {
 
 
 def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, jobs: Number = 1) -> None:
-    """Run a whole release on simulated data that come with synthrelease. Needs no file and no network.
+    """Run a whole release on simulated data. Needs no file, no network.
 
     Parameters
     ----------

@@ -95,8 +95,9 @@ def commit(
     shortlist: File | None = None,
     unrehearsed: bool = False,
 ) -> None:
-    """Commit to a release before the run: write a commitment file, and print its digest to publish.
+    """Commit to a release before the run.
 
+    Writes a commitment file, and prints its digest to publish.
     Reads no data and spends nothing. `verify --commitment FILE` compares a release with the file.
 
     Parameters

@@ -72,3 +72,9 @@ def test_help_fits_a_terminal_of_80_columns(path: tuple[str, ...]) -> None:
     shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=80).output
     assert len(shown.split()) > 20
     assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("path", [[], ["ledger"]])
+def test_the_list_of_commands_cuts_no_sentence(path: list[str]) -> None:
+    shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=80).output
+    assert [line for line in shown.partition("Commands:")[2].splitlines() if line.rstrip().endswith("...")] == []
