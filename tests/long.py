@@ -35,7 +35,7 @@ LONG = {
         f"test_new.py::test_what_is_written_{what}": "in the same file: each part of a template has its place today"
         for what in ("is_formatted_and_typed_as_the_rest", "passes_its_own_checks", "breaks_nothing_elsewhere")
     },
-    "mutations/test_mutations.py::test_the_table_in_the_documents_is_of_these_mutations_and_all_are_caught": (
+    "mutations/test_mutations.py::test_the_data_file_has_just_these_mutations_and_all_are_caught": (
         "the table is a record of the nightly run; that each place is there is tested in the same file"
     ),
     "mutations/test_mutations.py::test_a_wrong_line_is_caught": "the tests that catch these mistakes",

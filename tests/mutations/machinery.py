@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shlex
 import shutil
@@ -9,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,11 +19,13 @@ from pathlib import Path
 from queue import Queue
 
 from tests.mutations.places import StaleMutation, changed, file_of
-from tests.mutations.rules import Derived
+from tests.mutations.rules import RULES, Derived
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "docs", "pyproject.toml")
-TABLE = ROOT / "docs" / "appendix" / "mutations.md"
+TABLE = ROOT / "docs" / "appendix" / "mutations.csv"
+PAGE = TABLE.with_suffix(".md")
+COLUMNS = ("mistake", "place", "breaks", "caught_by")
 TIMEOUT = 900
 """Seconds; a mutated loop may not end."""
 COPIES = 2
@@ -182,38 +186,65 @@ def main(mutations: Sequence[Mutation | Derived], words: Sequence[str]) -> int:
             print(f"\n{mutation.name}: {outcome.verdict}\n{outcome.output[-3000:]}")  # noqa: T201
     caught = sum(outcome.verdict == "caught" for outcome in outcomes)
     print(f"\n{caught} of {len(chosen)} caught, in {time.monotonic() - started:.0f} s.")  # noqa: T201
-    write_table([mutation.name for mutation in mutations], dict(zip(chosen, outcomes, strict=True)))
+    write_table(mutations, dict(zip(chosen, outcomes, strict=True)))
     return 0 if caught == len(chosen) else 1
 
 
-def write_table(names: Sequence[str], tried: Mapping[Mutation | Derived, Outcome]) -> None:
-    """Write docs/appendix/mutations.md: the lines of what was tried, and those of other mutations as they stand there."""
-    known = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else []
-    lines = {line.split(" | ")[0].removeprefix("| "): line for line in known if line.startswith("| ")}
-    lines |= {mutation.name: _line(mutation, outcome) for mutation, outcome in tried.items()}
-    if set(names) <= set(lines):  # before all were tried once there is no table
-        TABLE.write_text(table([lines[name] for name in names]), encoding="utf-8")
+def read_table() -> list[dict[str, str]]:
+    """The rows of docs/appendix/mutations.csv; none before it is written."""
+    return list(csv.DictReader(io.StringIO(TABLE.read_text(encoding="utf-8")))) if TABLE.exists() else []
 
 
-def _line(mutation: Mutation | Derived, outcome: Outcome) -> str:
-    test = outcome.caught_by or f"**{outcome.verdict}**"
-    return f"| {mutation.name} | `{mutation.place}` | {mutation.breaks} | {test} |"
+def write_table(mutations: Sequence[Mutation | Derived], tried: Mapping[Mutation | Derived, Outcome]) -> None:
+    """Write docs/appendix/mutations.csv and its page. Mutations that were not tried now keep the test that the file names."""
+    caught_by = {row["mistake"]: row["caught_by"] for row in read_table()}
+    caught_by |= {mutation.name: outcome.caught_by or outcome.verdict for mutation, outcome in tried.items()}
+    if any(mutation.name not in caught_by for mutation in mutations):
+        return  # before all were tried once there is no table
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows((one.name, one.place, one.breaks, caught_by[one.name]) for one in mutations)
+    TABLE.write_text(text.getvalue(), encoding="utf-8")
+    PAGE.write_text(page(caught_by[one.name] for one in mutations), encoding="utf-8")
 
 
-def table(lines: Sequence[str]) -> str:
-    """The text of docs/appendix/mutations.md."""
-    caught = sum(" :: test_" in line for line in lines)
-    head = [
-        "# Mutations",
-        "",
-        "Each line is a mistake that somebody could make in the code that privacy rests on. `make mutations` makes them one at",
-        "a time in a copy of the package, runs the tests that should notice, and writes this file from what it saw. A mistake",
-        "that no test notices fails the run; so does one whose place in the code is no longer found. Those that are named by a",
-        "function follow from rules, wherever these find their pattern in the rooms that spend.",
-        "",
-        f"**{caught} of {len(lines)} are caught.**",
-        "",
-        "| mistake | place | what it breaks | caught by |",
-        "|---|---|---|---|",
-    ]
-    return "\n".join([*head, *lines]) + "\n"
+def page(caught_by: Iterable[str]) -> str:
+    """The text of docs/appendix/mutations.md; a row is caught when it names a test."""
+    caught = [" :: test_" in test for test in caught_by]
+    return f"""# Mutations
+
+A mutation is a deliberate mistake in one place of the code.
+For example, one mutation halves the sensitivity of a criterion, so the noise is too small.
+At least one test must fail. Otherwise the tests would also miss a programmer who makes this mistake.
+
+**{sum(caught)} of {len(caught)} mutations are caught.**
+
+`make mutations` copies the package, makes one mutation at a time and runs the tests that are named for it.
+The run fails if no test notices a mutation, or if the code that a mutation changes no longer exists.
+It writes this page and the list, [mutations.csv](mutations.csv), with one row for each mutation:
+
+| column | content |
+|---|---|
+| `mistake` | the change in the code |
+| `place` | the module and the function that are changed |
+| `breaks` | the consequence if a programmer made this mistake |
+| `caught_by` | the test file and the test that failed |
+
+One row as an example:
+
+| column | value |
+|---|---|
+| `mistake` | resize.counted: the noise is drawn with twice its budget |
+| `place` | enclave.resizing:resize.counted |
+| `breaks` | more epsilon is spent than was charged |
+| `caught_by` | test_resizing.py :: test_the_counted_number_has_the_noise_of_its_charge_and_is_clamped |
+
+The function counts rows with noise.
+With twice its epsilon the noise is half as large, while the ledger is charged for the original epsilon.
+The named test compares the noise with the charge and fails.
+
+{len(RULES)} general rules make the mutations whose names begin with a function.
+A rule applies wherever the code has its pattern, so a new criterion gets these mutations without a new entry.
+The other mutations are written by hand in `tests/mutations`.
+"""

@@ -79,15 +79,15 @@ _ROUNDING = (
     "it decides where all gaps are large and hardly differ: there the least and the largest are the same to the rounding"
 )
 EQUIVALENT: Mapping[str, str] = {
-    "learn: what was spent before is still there": _METER,
-    "learn: what was spent before is still there, 2": _METER,
-    "learn: what was spent before is still there, 3": _METER,
-    "learn: what was spent before is still there, 4": _METER,
-    "RegressionPrediction.query: the other extreme": _ROUNDING,
-    "RegressionPrediction.query: the other extreme, 2": _ROUNDING,
-    "RegressionPrediction.query: the other extreme, 3": _ROUNDING,
-    "Game.step: nothing is clipped": "weights of a critic that sees noisy gradients alone",
-    "probability: nothing is clipped": "the exponential overflows to infinity, which gives the same 0 with a warning",
+    "learn: earlier spending is not subtracted": _METER,
+    "learn: earlier spending is not subtracted (2)": _METER,
+    "learn: earlier spending is not subtracted (3)": _METER,
+    "learn: earlier spending is not subtracted (4)": _METER,
+    "RegressionPrediction.query: minimum and maximum are swapped": _ROUNDING,
+    "RegressionPrediction.query: minimum and maximum are swapped (2)": _ROUNDING,
+    "RegressionPrediction.query: minimum and maximum are swapped (3)": _ROUNDING,
+    "Game.step: values are not clipped": "weights of a critic that sees noisy gradients alone",
+    "probability: values are not clipped": "the exponential overflows to infinity, which gives the same 0 with a warning",
 }
 """What a rule makes that breaks nothing that a figure claims, and why."""
 
@@ -98,7 +98,7 @@ CORE = (
     "_measure: half the sensitivity",
     "PrivateTables._noisy: half the sensitivity",
     "noisy_votes: half the sensitivity",
-    "resize.counted: twice the budget",
+    "resize.counted: the noise is drawn with twice its budget",
 )
 """Those that the default suite tries."""
 

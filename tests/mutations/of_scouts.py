@@ -138,7 +138,7 @@ OF_SCOUTS = (
         tests=(f"{TABLES}::test_the_dependence_is_the_mean_distance_from_independence",),
     ),
     Mutation(
-        name="scout: nothing is charged",
+        name="scout: the charge is skipped",
         breaks="a look at the file that no ledger knows",
         place="scouting.scout:scout",
         old='opened.reserve(charge, purpose_of(f"{scouting.title} (scout)"), run)',

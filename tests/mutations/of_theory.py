@@ -1,8 +1,8 @@
 """Mutations of the code that privacy rests on, each of which some test must catch.
 
 Run by hand (some minutes): `make mutations`, or `python tests/mutations/of_theory.py`, applies each mutation alone to a copy
-of the package, runs the tests named for it there and writes docs/appendix/mutations.md from what it saw. `python
-tests/mutations/of_theory.py WORD ...` runs those whose name holds one of the words, and prints. The working tree is otherwise
+of the package, runs the tests named for it there and writes docs/appendix/mutations.csv and its page. `python
+tests/mutations/of_theory.py WORD ...` runs those whose name holds one of the words. The working tree is otherwise
 never changed. test_mutations.py runs the ones marked `core` in the default suite. The machinery is in machinery.py; here are
 the mutations of the theory, the others in the files beside this one.
 """

@@ -155,14 +155,26 @@ def other_extreme(site: Site) -> str | None:
 
 
 RULES = (
-    Rule(name="half the sensitivity", breaks="half the noise that the claim needs", instead=half_the_sensitivity),
-    Rule(name="half of what a record moves is said", breaks="less than the noise is made for", instead=half_of_what_is_said),
-    Rule(name="twice the budget", breaks="more is spent than was charged", instead=twice_the_budget),
-    Rule(name="each part gets the whole budget", breaks="more is spent than was charged", instead=not_shared),
-    Rule(name="what was spent before is still there", breaks="more is spent than was charged", instead=not_spent_before),
-    Rule(name="nothing is charged", breaks="what was read is not paid for", instead=not_charged),
-    Rule(name="nothing is clipped", breaks="a record moves a figure without a bound", instead=not_clipped),
-    Rule(name="the other extreme", breaks="what moves least stands for what moves most", instead=other_extreme),
+    Rule(name="half the sensitivity", breaks="the noise is half of what the guarantee needs", instead=half_the_sensitivity),
+    Rule(
+        name="the function returns half the sensitivity",
+        breaks="noise or public report use a sensitivity that is too small",
+        instead=half_of_what_is_said,
+    ),
+    Rule(
+        name="the noise is drawn with twice its budget",
+        breaks="more epsilon is spent than was charged",
+        instead=twice_the_budget,
+    ),
+    Rule(name="each part gets the whole budget", breaks="more epsilon is spent than was charged", instead=not_shared),
+    Rule(name="earlier spending is not subtracted", breaks="more epsilon is spent than was charged", instead=not_spent_before),
+    Rule(name="the charge is skipped", breaks="private data are read without a charge", instead=not_charged),
+    Rule(name="values are not clipped", breaks="one record can change a statistic without limit", instead=not_clipped),
+    Rule(
+        name="minimum and maximum are swapped",
+        breaks="the sensitivity is taken from the record with the smallest effect",
+        instead=other_extreme,
+    ),
 )
 
 
@@ -232,7 +244,7 @@ def derived(root: Path, tests: Callable[[str], Sequence[str]]) -> tuple[Derived,
     def name(path: str, place: str, number: int, rule: Rule) -> str:
         function = place.partition(":")[2]
         words = f"{stem_of(path)} {function}" if files[function] > 1 else function
-        return f"{words}: {rule.name}" + (f", {number + 1}" if number else "")
+        return f"{words}: {rule.name}" + (f" ({number + 1})" if number else "")
 
     return tuple(
         Derived(name=name(*each), rule=each[3], place=each[1], number=each[2], path=each[0], tests=tuple(tests(each[0])))

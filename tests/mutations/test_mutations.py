@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.mutations.machinery import copied_tree, mutated, run_tests, try_mutation
+from tests.mutations.machinery import PAGE, copied_tree, mutated, page, read_table, run_tests, try_mutation
 from tests.mutations.of_rules import CORE, EQUIVALENT, ruled
 from tests.mutations.of_theory import QUOTED, mutations
 from tests.mutations.places import PACKAGE, same
@@ -80,9 +81,16 @@ def test_a_wrong_line_is_caught(tried: tuple[Path, list[str]], name: str) -> Non
     caught.append(outcome.test)
 
 
-def test_the_table_in_the_documents_is_of_these_mutations_and_all_are_caught() -> None:
-    text = (ROOT / "docs" / "appendix" / "mutations.md").read_text(encoding="utf-8")
-    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and not line.startswith("| mistake")]
-    assert [row[0].removeprefix("| ") for row in rows] == [mutation.name for mutation in mutations()]
-    assert all(" :: test_" in row[3] for row in rows)
-    assert f"**{len(rows)} of {len(rows)} are caught.**" in text
+def test_the_data_file_has_just_these_mutations_and_all_are_caught() -> None:
+    rows = read_table()
+    assert [(row["mistake"], row["place"], row["breaks"]) for row in rows] == [
+        (mutation.name, mutation.place, mutation.breaks) for mutation in mutations()
+    ]
+    assert [row["mistake"] for row in rows if " :: test_" not in row["caught_by"]] == []
+
+
+def test_the_page_is_the_one_of_the_data_file_and_its_example_is_a_row() -> None:
+    rows, text = read_table(), PAGE.read_text(encoding="utf-8")
+    assert text == page(row["caught_by"] for row in rows)
+    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE)) in rows  # the example, after the columns
+    assert f"**{len(rows) - 1} of {len(rows)} mutations" in page([*(row["caught_by"] for row in rows[1:]), "survived"])
