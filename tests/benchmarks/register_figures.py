@@ -116,11 +116,14 @@ def _of_file(spec: ReleaseSpec, table: Counts) -> Counts:
     return Counts.of(table.layout.subset(places), [table.bins[place] for place in places], table.counts)
 
 
-def means(folder: Path, name: str, private: Path) -> str:
-    """How far means of the released table are from those of the register's own values, in words."""
+def means(folder: Path, name: str, private: Path) -> dict[str, str]:
+    """How far means of the released table are from those of the register's own values, in standard deviations of a column.
+
+    Nothing is compared where a person has several rows: the first rows of each are released, and the file has all of them.
+    """
     spec, released = load_spec(folder / "configs" / f"{name}.toml"), synthrelease.load(folder / "released")
     if spec.unit.key is not None:
-        return "Means are not compared: the first rows of each person are released, and the file has all of them."
+        return {}
     texts, off = read_public_file(private).columns, list[tuple[float, float]]()
     for place, column in enumerate(released.schema):
         read = spec.schema[column.name]
@@ -138,10 +141,12 @@ def means(folder: Path, name: str, private: Path) -> str:
         ours = [np.average(np.array(numbers, dtype=float), weights=bins) for numbers in (column.numbers[:n_bins], plain)]
         off.append((abs(ours[0] - mean) / spread, abs(ours[1] - mean) / spread))
     if not off:
-        return "It has no columns of numbers."
+        return {"number_columns": "0"}
     stated, edges = zip(*off, strict=True)
-    return (
-        f"Columns of numbers: {len(off)}. Their means are, by the released numbers, {np.mean(stated):.3f} standard deviations "
-        f"from those of the register's own values, {max(stated):.3f} at most; by middles and edges of bins in place of the "
-        f"drafted numbers it would be {np.mean(edges):.3f} and {max(edges):.3f}."
-    )
+    return {
+        "number_columns": str(len(off)),
+        "mean_error": f"{np.mean(stated):.3f}",
+        "mean_error_max": f"{max(stated):.3f}",
+        "mean_error_of_edges": f"{np.mean(edges):.3f}",
+        "mean_error_of_edges_max": f"{max(edges):.3f}",
+    }

@@ -1,13 +1,13 @@
 """Whole releases of real registers, as a steward makes them: the draft of `synthrelease init`, untouched, to the bounds.
 
     python -m tests.benchmarks.registers FILE|LIST ... [--only NAME] [--unit row|KEY|KEY:k] [--codebook FILE] [--title TITLE]
-                                         [--fits 12] [--short] [--folder DIR] [--jobs 2] [--write PAGE]
+                                         [--fits 12] [--short] [--folder DIR] [--jobs 2] [--write]
 
 A FILE is a public table: CSV, also gzip, SPSS or Stata. A LIST is a TOML file that names several, one after another:
 
     [stays]                      # --only stays takes this one alone
     file = "stays.csv.gz"        # beside the list
-    title = "Hospital stays"     # of the section; without it the name
+    title = "Hospital stays"     # in the table; without it the name
     unit = "patient:3"           # given to `init --unit`, if there is one
     codebook = "stays.json"      # given to `init --codebook`, if there is one
 
@@ -17,8 +17,8 @@ timed. Afterwards the released table is compared with the register (`register_fi
 half (real against real) and columns drawn one by one. What a command refuses is a result like any other, with its words.
 `--fits 12` leaves out the rehearsal, which takes most of the time, and says how many of 12 fits to the register itself are
 accepted. `--short` drafts, releases and compares, and prints one line: what two versions of the program are compared by.
-`--write` puts a section of its own and a line of the table at the top into that page. A register whose folder is there already
-is left out, so that a list goes on where it stopped.
+`--write` puts one row into docs/appendix/registers.csv and writes the table of docs/appendix/registers.md from that file. A
+register whose folder is there already is left out, so that a list goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import io
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -48,10 +48,16 @@ from tests.benchmarks.register_figures import SEED, Compared, compared, means
 
 _NAMED = 3
 """So many of the lost pairs are named."""
-_HEAD = (
-    "| register | columns | rows | epsilon, delta | accepted | dependence kept | lost pairs | CPU s, all | of init |",
-    "|---|---|---|---|---|---|---|---|---|",
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "appendix" / "registers.csv"
+COMPARED = {"the release": "release", "real against real": "half", "independent columns": "independent"}
+COLUMNS = (
+    *("register", "date", "init_options", "columns", "rows_released", "rows", "rows_used", "criteria", "epsilon", "delta"),
+    *("accepted", "preserved", "strong_pairs", "lost_pairs", "lost_first"),
+    *(f"{what}_{size}" for what in COMPARED.values() for size in (1, 2, 3)),
+    *("number_columns", "mean_error", "mean_error_max", "mean_error_of_edges", "mean_error_of_edges_max"),
+    *("cpu_init", "cpu_all", "peak_mb", "refused"),
 )
+"""The columns of the data file; docs/appendix/registers.md explains them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,8 +165,8 @@ def _statistical_halves(register: Register, paths: tuple[Path, Path], random: np
         (pyreadstat.write_dta if stata else pyreadstat.write_sav)(table[sides == side], str(path), **labels)
 
 
-def steward(register: Register, folder: Path, fits: int, jobs: int) -> tuple[str, str]:
-    """The whole way of one register, with a rehearsal or, where `fits` is not 0, so many fits: its section and its line."""
+def steward(register: Register, folder: Path, fits: int, jobs: int) -> dict[str, str]:
+    """The whole way of one register, with a rehearsal or, where `fits` is not 0, so many fits: its row of the data file."""
     folder.mkdir(parents=True)
     name = register.name
     public, private = halves(register, folder, np.random.default_rng(SEED))
@@ -179,12 +185,16 @@ def steward(register: Register, folder: Path, fits: int, jobs: int) -> tuple[str
     for arguments in commands:
         steps.append(run(folder, *arguments))
         if steps[-1].code:
-            return _section(register, steps, _refusal(steps[-1])), _line(register, steps, refused=_refusal(steps[-1]))
+            return {**_of_commands(register, steps), "refused": _refusal(steps[-1])}
     if question := _question(folder):
         steps.append(run(folder, "bound", "released", question))
     found = compared(folder, name, (public, private), fits)
-    text = _results(folder, register, found, steps, means(folder, name, private), read_public_file(private).n_rows)
-    return _section(register, steps, text), _line(register, steps, folder, found)
+    results = _results(folder, name, found, steps)
+    return {
+        **_of_commands(register, steps),
+        **{what: str(value) for what, value in {**results, **means(folder, name, private)}.items()},
+        "rows": str(read_public_file(private).n_rows),
+    }
 
 
 def short(register: Register, folder: Path) -> str:
@@ -238,64 +248,79 @@ def _accepted(found: Compared, steps: Sequence[Step]) -> str:
     return f"{share[1] if share else 'few'} of the rehearsed"
 
 
-def _results(folder: Path, register: Register, found: Compared, steps: Sequence[Step], means: str, n_rows: int) -> str:
-    spec, released = load_spec(folder / "configs" / f"{register.name}.toml"), synthrelease.load(folder / "released")
-    named = "; ".join(f"{pair} ({v:.2f}, {ours:.2f})" for v, ours, pair in found.lost[:_NAMED])
-    return "\n".join([
-        f"{len(spec.schema.columns)} columns and {released.n_rows:,} rows released, of a register of {n_rows:,} rows, of which "
-        f"{found.n_kept:,} are kept; criteria: {len(spec.criteria)}; epsilon {float(released.guarantee.epsilon):g}, delta "
-        f"{float(released.guarantee.delta):g}. Accepted: {_accepted(found, steps)}.",
-        "",
-        f"Two-way dependence kept: {found.kept_in_words}. Of {found.strong} strong pairs {len(found.lost)} are lost"
-        + (f" (Cramer's V in the register, in the release): {named}." if named else "."),
-        "",
-        "| mean distance to the register | one column | two columns | three columns |",
-        "|---|---|---|---|",
-        *(f"| {what} | {a:.4f} | {b:.4f} | {c:.4f} |" for what, (a, b, c) in found.distances.items()),
-        "",
-        means,
-    ])  # fmt: skip
+def _results(folder: Path, name: str, found: Compared, steps: Sequence[Step]) -> dict[str, object]:
+    spec, released = load_spec(folder / "configs" / f"{name}.toml"), synthrelease.load(folder / "released")
+    return {
+        "columns": len(spec.schema.columns),
+        "rows_released": released.n_rows,
+        "rows_used": found.n_kept,
+        "criteria": len(spec.criteria),
+        "epsilon": f"{float(released.guarantee.epsilon):g}",
+        "delta": f"{float(released.guarantee.delta):g}",
+        "accepted": _accepted(found, steps),
+        "preserved": found.kept_in_words,
+        "strong_pairs": found.strong,
+        "lost_pairs": len(found.lost),
+        "lost_first": "; ".join(f"{pair} ({v:.2f}, {ours:.2f})" for v, ours, pair in found.lost[:_NAMED]),
+        **{
+            f"{COMPARED[what]}_{size}": f"{value:.4f}"
+            for what, values in found.distances.items()
+            for size, value in enumerate(values, start=1)
+        },
+    }
 
 
-def _section(register: Register, steps: Sequence[Step], text: str) -> str:
-    machine = f"{platform.system()}, Python {platform.python_version()}, {os.cpu_count()} cores, {date.today().isoformat()}"
-    unit = f" `init` was told: `{' '.join(Path(word).name for word in register.told)}`." if register.told else ""
-    lines = [f"## {register.title}", "", f"*{machine}*{unit}", "", text, ""]
-    lines += ["| command | exit code | seconds | CPU seconds | MB |", "|---|---|---|---|---|"]
-    lines += [f"| {s.command} | {s.code} | {s.wall:.0f} | {s.processor:.0f} | {s.megabytes:.0f} |" for s in steps]
-    return "\n".join([*lines, ""])
+def _of_commands(register: Register, steps: Sequence[Step]) -> dict[str, str]:
+    return {
+        "register": register.title,
+        "date": date.today().isoformat(),
+        "init_options": " ".join(Path(word).name for word in register.told),
+        "cpu_init": f"{steps[0].processor:.0f}",
+        "cpu_all": f"{sum(step.processor for step in steps):.0f}",
+        "peak_mb": f"{max(step.megabytes for step in steps):.0f}",
+    }
 
 
-def _line(
-    register: Register, steps: Sequence[Step], folder: Path | None = None, found: Compared | None = None, refused: str = ""
-) -> str:
-    """The line of the table over all registers."""
-    seconds = f"{sum(s.processor for s in steps):.0f} | {steps[0].processor:.0f}"
-    if folder is None or found is None:
-        return f"| {register.title} | {refused.replace('|', '/')} | | | | | | {seconds} |"
-    released = synthrelease.load(folder / "released")
-    epsilon, delta = float(released.guarantee.epsilon), float(released.guarantee.delta)
-    return (
-        f"| {register.title} | {len(released.schema)} | {released.n_rows:,} | {epsilon:g}, {delta:g} "
-        f"| {_accepted(found, steps)} | {found.kept_in_words} | {len(found.lost)} of {found.strong} | {seconds} |"
-    )
+def read_table() -> list[dict[str, str]]:
+    """The rows of docs/appendix/registers.csv."""
+    return list(csv.DictReader(io.StringIO(TABLE.read_text(encoding="utf-8"))))
 
 
-def write(page: Path, title: str, section: str, line: str) -> None:
-    """Put the section into the page, in place of an earlier one of the same title, and the line into the table at its top."""
-    text = page.read_text(encoding="utf-8")
-    before, found, after = text.partition(f"## {title}\n")
-    rest = re.search(r"^## ", after, re.MULTILINE)
-    after = after[rest.start() :] if rest else ""
-    text = (before if found else f"{text.rstrip()}\n\n") + section + (f"\n{after}" if after else "")
-    head = "\n".join(_HEAD) + "\n"
-    if head not in text:
-        first = text.index("## ")
-        text = f"{text[:first]}{head}\n{text[first:]}"
-    before, _, after = text.partition(head)
-    table, _, after = after.partition("\n\n") if not after.startswith("\n") else ("", "", after[1:])
-    lines = [each for each in table.splitlines() if not each.startswith(f"| {title} |")]
-    page.write_text(before + head + "\n".join([*lines, line]) + "\n\n" + after, encoding="utf-8")
+def table(rows: Sequence[Mapping[str, str]]) -> str:
+    """The table of the page."""
+    lines = [
+        "| register | columns | rows released | epsilon | associations preserved | lost pairs | CPU s of `init` |",
+        "|---|--:|--:|--:|---|--:|--:|",
+    ]
+    for row in rows:
+        if row["refused"]:
+            lines.append(f"| {row['register']} | | | | no table was accepted | | {row['cpu_init']} |")
+        else:
+            pure = "" if float(row["delta"]) else ", pure"
+            lines.append(
+                f"| {row['register']} | {row['columns']} | {int(row['rows_released']):,} | {float(row['epsilon']):.3g}{pure} "
+                f"| {row['preserved']} | {row['lost_pairs']} of {row['strong_pairs']} | {row['cpu_init']} |"
+            )
+    return "\n".join(lines)
+
+
+def write(row: Mapping[str, str]) -> None:
+    """Put the row into the data file, in place of an earlier one of the same register, and the table into the page."""
+    known = {one["register"]: one for one in read_table()}
+    rows = list({**known, row["register"]: {**dict.fromkeys(COLUMNS, ""), **row}}.values())
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    TABLE.write_text(text.getvalue(), encoding="utf-8")
+    page = TABLE.with_suffix(".md")
+    page.write_text(with_table(page.read_text(encoding="utf-8"), rows), encoding="utf-8")
+
+
+def with_table(page: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """The page with the table between its two marks."""
+    begin, end = "<!-- registers: begin -->", "<!-- registers: end -->"
+    return re.sub(rf"{begin}.*{end}", lambda _: f"{begin}\n{table(rows)}\n{end}", page, flags=re.DOTALL)
 
 
 def registers(path: Path, only: Sequence[str]) -> list[Register]:
@@ -314,14 +339,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", type=Path, nargs="+", help="public tables, and lists of them")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="of a list this one alone; may be repeated")
-    parser.add_argument("--title", help="of the section of a single table")
+    parser.add_argument("--title", help="of a single table")
     parser.add_argument("--unit", help="of every table: row, KEY or KEY:k, for `init`")
     parser.add_argument("--codebook", type=Path)
     parser.add_argument("--fits", type=int, default=0, help="in place of the rehearsal, so many fits to the register itself")
     parser.add_argument("--short", action="store_true", help="draft, release and compare alone, and print one line")
     parser.add_argument("--folder", type=Path, default=Path("registers"), help="where to work; a new folder of each name in it")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--write", type=Path, help="a page to put the sections into")
+    parser.add_argument("--write", action="store_true", help="put each row into docs/appendix/registers.csv and the page")
     arguments = parser.parse_args()
     given = {what: value for what in ("title", "unit", "codebook") if (value := getattr(arguments, what))}
     for register in (each for path in arguments.files for each in registers(path, arguments.only)):
@@ -334,10 +359,10 @@ def main() -> None:
         if arguments.short:
             print(short(register, folder), flush=True)
             continue
-        section, line = steward(register, folder, arguments.fits, arguments.jobs)
-        print(section, line, sep="\n", flush=True)
+        row = steward(register, folder, arguments.fits, arguments.jobs)
+        print(json.dumps(row, indent=1), flush=True)
         if arguments.write:
-            write(arguments.write, register.title, section, line)
+            write(row)
 
 
 if __name__ == "__main__":
