@@ -125,9 +125,10 @@ def section(found: Sequence[Figure], runs: int, load: float) -> str:
         HEADING,
         "",
         f"`python -m tests.benchmarks.figures --write`, {date.today():%Y-%m-%d}, commit {commit()}, {os.cpu_count()} "
-        f"processors with a load of {load:.0f}; medians of {runs} runs of the births, one run of larger tables.",
+        f"processors with a load of {load:.0f}. Medians of {runs} runs of the births, one run of larger tables.",
+        "The last column compares other programs with this one.",
         "",
-        "| what | processor seconds | peak MB | others take |",
+        "| command or task | processor seconds | peak MB | other programs |",
         "|---|---|---|---|",
         *(f"| {name} | {seconds:.2f} | {peak} | {beside} |" for name, seconds, peak, beside in found),
         "",
