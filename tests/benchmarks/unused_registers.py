@@ -197,16 +197,16 @@ def households(n: int, random: np.random.Generator) -> Table:
 
 
 REGISTERS: Mapping[str, tuple[Callable[[int, np.random.Generator], Table], str, str]] = {
-    "panel": (panel, "Made-up panel: four waves of each person, no date", "pid"),
-    "clinic": (clinic, "Made-up visits: dates, one to nine rows of a patient", "patient"),
-    "battery": (battery, "Made-up survey: 30 answers of 1 to 7 in blocks", "row"),
-    "trial": (trial, "Made-up trial: 2,000 patients in each half", "row"),
-    "satisfaction": (satisfaction, "Made-up satisfaction: scales in words, months, weekdays", "row"),
-    "stays": (stays, "Made-up stays: two dates, 31/12/9999", "row"),
-    "pay": (pay, "Made-up pay: skewed amounts and their sum", "row"),
-    "codes": (codes, "Made-up classifications: levels inside levels", "row"),
-    "sample": (sample, "Made-up sample: weights, strata, clusters", "row"),
-    "households": (households, "Made-up persons of households in one file", "household"),
+    "panel": (panel, "Simulated panel: four waves of each person, no date", "pid"),
+    "clinic": (clinic, "Simulated visits: dates, one to nine rows of a patient", "patient"),
+    "battery": (battery, "Simulated survey: 30 answers of 1 to 7 in blocks", "row"),
+    "trial": (trial, "Simulated trial: 2,000 patients in each half", "row"),
+    "satisfaction": (satisfaction, "Simulated satisfaction: scales in words, months, weekdays", "row"),
+    "stays": (stays, "Simulated stays: two dates, 31/12/9999", "row"),
+    "pay": (pay, "Simulated pay: skewed amounts and their sum", "row"),
+    "codes": (codes, "Simulated classifications: levels inside levels", "row"),
+    "sample": (sample, "Simulated sample: weights, strata, clusters", "row"),
+    "households": (households, "Simulated persons of households in one file", "household"),
 }
 
 
