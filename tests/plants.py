@@ -1,4 +1,4 @@
-"""Write docs/appendix/plants.md: which known slip is found in which kind, and by which command.
+"""Write docs/appendix/plants.md: which planted mistake is found in which kind, and by which command.
 
 python -m tests.plants
 """
@@ -20,28 +20,33 @@ from tests.generators import test_noise_of_every_family as of_families
 from tests.helpers.plants import SLIPS, about_numbers, is_found, is_found_by_its_command, smallest
 
 PAGE = ROOT / "docs" / "appendix" / "plants.md"
-HEAD = """# Planted slips
+HEAD = """# Planted mistakes
 
-Slips that an author of a criterion or generator may make, planted by rule in every kind (`tests/helpers/plants.py`,
-`tests/generators/test_noise_of_every_family.py`). `make plants` plants each one and writes this page. `make criterion NAME=`
-and `make generator NAME=` plant the same ones, and every cell says what they show: before, and now. Before 2026-11-28
-`make criterion` had no worlds but those whose numbers begin at 0, of two records for three kinds; a generator had no check but
-its contract.
+This page shows which mistakes of an author the checks find.
+An example: the author of a criterion states a sensitivity that is too small.
+
+`make plants` plants each mistake in every criterion and generator and writes this page (`tests/helpers/plants.py`,
+`tests/generators/test_noise_of_every_family.py`).
+`make criterion NAME=` and `make generator NAME=` plant the same mistakes in one of them.
+Each cell has the result before 2026-11-28 and now. Before, `make criterion` knew only worlds whose numbers begin at 0.
+A generator had no check except its contract.
 """
 CRITERIA_TEXT = """
 ## Criteria
 
-A slip stands in the class and in the second formula of the audit. `make criterion NAME=` enumerates all neighbours, of numbers
-that begin at 0 and of moved ones. A slip about numbers is no slip where the sensitivity does not depend on them ("-"). A new
-figure that adds up numbers in groups, with a sensitivity 31 times too small, is planted by
-`tests/criteria/test_sensitivity.py`: before it was not found, now it is.
+The mistake stands in the class and in the second formula of the audit.
+`make criterion NAME=` enumerates all neighbours, in worlds whose numbers begin at 0 and in others.
+"-" means that the sensitivity does not depend on the numbers, so there is no such mistake.
+`tests/criteria/test_sensitivity.py` plants a new sum of numbers in groups with a sensitivity 31 times too small.
+Before, it was not found; now it is.
 """
 GENERATORS_TEXT = """
 ## Generators
 
-The fit gets a source of noise that gives half of the noise, or ten times the epsilon, or the whole budget for each answer; or
-it looks twice for one charge. `make generator NAME=` fits two neighbours with the same noise and compares what their answers
-show with the charge. "?" was not tried: the library is not installed, or the whole contract takes minutes.
+The fit gets half of the noise, ten times the epsilon, or the whole budget for each answer.
+The fourth mistake reads the data twice for one charge.
+`make generator NAME=` fits two neighbours with the same noise and compares the loss of their answers with the charge.
+"?" means not tried: the library is not installed, or the contract takes minutes.
 """
 
 BY_HAND = "\n## Four additions"
