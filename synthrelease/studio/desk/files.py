@@ -358,7 +358,7 @@ ANOTHER = (
 
 
 def difference(before: BothTexts, after: BothTexts) -> str:
-    """Return the lines in which two contents of the files differ, in the format of `diff -u`."""
+    """Return the lines in which two contents of the files differ, below the name of each file: "-" before, "+" now."""
     pairs = [
         (before.configuration, after.configuration, after.file.path.name),
         (before.acceptance, after.acceptance, after.acceptance_path.name),
@@ -366,7 +366,8 @@ def difference(before: BothTexts, after: BothTexts) -> str:
     lines: list[str] = []
     for old, new, name in pairs:
         first, second = (content.decode("utf-8", "replace").splitlines() for content in (old, new))
-        lines += difflib.unified_diff(first, second, f"{name} (before)", f"{name} (now)", lineterm="", n=1)
+        changes = list(difflib.unified_diff(first, second, lineterm="", n=0))
+        lines += [name] * bool(changes) + [line for line in changes[2:] if not line.startswith("@@")]
     return "\n".join(lines)
 
 
