@@ -232,23 +232,26 @@ COMMAND = "python -m tests.reference"
 _INTRODUCTION = f"""\
 # Settings
 
-A release is specified by two TOML files. This page lists every setting of both. The page is written by
+Two TOML files specify a release. This page lists every setting of both files.
+This command writes the page from the code that reads the files:
 
 ```
 {COMMAND}
 ```
 
-from the code that reads the files; a test compares both. `synthrelease schema` prints the settings as a JSON Schema, with which
-an editor completes, explains and checks the files. `synthrelease init` writes this schema beside its drafts and names it in
-their first line (`#:schema`), where Taplo and the extension Even Better TOML find it without a network.
+A test compares the page with the code.
+`synthrelease schema` prints the settings as a JSON Schema, with which an editor completes, explains and checks the files.
+`synthrelease init` writes this schema beside its drafts and names it in their first line (`#:schema`).
+Taplo and the extension Even Better TOML find it there without a network.
 
 How to read the tables:
 
 - *required* means that the setting has no default. "-" means that the setting is optional and has no default.
-- An *exact number* is used as it is written, without rounding. It may be a text, for a fraction: `"1/20"`.
-- A *list of bins* is written as people write them: `"<18"`, `"18-19"`, `"20..24"` (each number a bin), `"1500-4499 by 100"`,
-  and `"2.5 to 3"` for real numbers.
+- An *exact number* is used without rounding. Write a fraction as a text: `"1/20"`.
+- A *list of bins* contains texts such as `"<18"`, `"18-19"`, `"20..24"` (each number a bin) and `"1500-4499 by 100"`.
+  Bins of real numbers have the form `"2.5 to 3"`.
 - If an example has several lines, the first line needs the others.
+- A setting that is a table has a section of its own below.
 """
 _MANY = 1000
 """Characters: a limit from here on is no news to anybody who writes a text."""
@@ -274,7 +277,7 @@ def settings_page() -> str:
 
 def _overview(file: str, parts: list[str]) -> str:
     """The tables of a file, one a line with what it is for: a link to each section that names a table."""
-    lines = [f"| table of the {file} | holds |", "|---|---|"]
+    lines = [f"| table of the {file} | content |", "|---|---|"]
     for heading, text in pairwise(parts):
         level, _, table = heading.strip().partition(" ")
         if level == "###" and table.startswith("["):

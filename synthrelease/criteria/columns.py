@@ -144,12 +144,13 @@ class MarginalCriterion(Criterion):
 
     Attributes
     ----------
-    largest : the largest number of columns of a compared table; all tables of so many or fewer columns are compared. The
-        default is all tables for up to eight columns, tables of at most three columns for up to 84, of at most two for more;
-        and none if `tables` is given. Example: `largest = 3`.
+    largest : the largest number of columns of a compared table; all tables of so many or fewer columns are compared. By
+        default, all tables are compared for up to eight columns, tables of at most three columns for up to 84 columns, and
+        tables of at most two for more. With `tables`, none of these are compared by default. Example: `largest = 3`.
     tables : further tables to compare, as a formula: columns of a table are joined by ":". "age:(sex + region)" names two
-        tables. "all 2-way" names every table of two columns, "all 2-way with age" those that contain age. "all columns" names
-        the one table of all columns, which compares whole rows. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+        tables. "all 2-way" names every table of two columns, "all 2-way with age" every such table that contains age. "all
+        columns" names the one table of all columns, which compares whole rows. Example: `tables = ["diabetes:hospital",
+        "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)

@@ -51,8 +51,8 @@ class Faithfulness(Criterion):
         be listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
     within_one_bin : the columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
         "weight"]`.
-    ignored : the columns that are not compared. With many compared columns hardly any row has a similar one, not even between
-        two halves of the same file; so ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
+    ignored : the columns that are not compared. With many compared columns hardly any row has a similar row, even between two
+        halves of the same file. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
     at_most : the largest number of columns of `within_one_bin` in which similar rows may differ: 1, or 0 if similar rows must
         be equal. Example: `at_most = 0`.
     exact_around : for a numeric column of `within_one_bin`, a value that matters. The bin that contains this value strictly

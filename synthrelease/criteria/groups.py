@@ -77,7 +77,7 @@ class ConditionalMean(InGroups):
     ----------
     column : the column that is averaged. Example: `column = "birth_weight"`.
     values : "own" uses the own values of the private rows, on the grid of the column (`step`). "bins" uses the representative
-        values of their released bins, as Hod & Canetti (2024) do; the criterion then does not see differences within a bin.
+        values of their released bins, as Hod & Canetti (2024) do. The criterion then does not detect differences within a bin.
         Example: `values = "bins"`.
     by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
         `by = ["age", "sex"]`.

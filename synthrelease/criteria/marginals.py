@@ -176,8 +176,8 @@ class RelativeMarginalError(Criterion):
 
     Attributes
     ----------
-    clip : the largest ratio; larger ones count as this, which limits the noise. It must exceed the threshold. Example: `clip =
-        2`.
+    clip : the largest ratio. A larger ratio counts as this number, which limits the noise. It must exceed the threshold.
+        Example: `clip = 2`.
 
     Examples
     --------

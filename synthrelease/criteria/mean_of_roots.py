@@ -53,12 +53,11 @@ class MeanOfRoots(Criterion):
 
     Attributes
     ----------
-    column : a column of members, or a column of roots, which then counts as one member of each root. Example: `column =
-        "age"`.
+    column : a column of members or of roots. A column of roots counts as one member of each root. Example: `column = "age"`.
     number : the number h of a root. "agreement": the share of pairs of its members who are in the same bin (of [groups], if it
-        has the column); only roots with two members with a value count. "sum": the sum over its members, 0 without any; every
-        root counts. "mean": the mean over its members with a value; roots without such a member do not count. Example: `number
-        = "agreement"`.
+        has the column); only roots that have at least two members with a value count. "sum": the sum over its members, 0
+        without any; every root counts. "mean": the mean over its members with a value; roots without such a member do not
+        count. Example: `number = "agreement"`.
     bins : the labels of bins (of [groups], if it has the column). A member in one of them counts 1, any other member 0, in
         place of its value. With number = "sum" and range = [0, 1], h says whether the root has such a member. Example: `bins =
         ["<15"]`, `number = "sum"`, `range = [0, 1]`.

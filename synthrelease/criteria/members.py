@@ -39,10 +39,10 @@ class OfMembers(Criterion):
 
     Attributes
     ----------
-    of : with [members], the rows of which shares are computed; the default is one row for each root with all its members.
-        "members": one row for each member. "others": one for each member except the first of each root, with the columns of
-        the first as first.NAME. "pairs": one for every two members of a root, in both orders, with the columns of the second
-        as other.NAME. NAME is a column of the member, or of its root. `column` may also be a difference, "first.age - age".
+    of : with [members], the kind of rows whose shares are computed. The default is one row for each root with all its members.
+        "members": one row for each member. "others": one for each member except the first of each root, with the columns of the
+        first as first.NAME. "pairs": one for every two members of a root, in both orders, with the columns of the second as
+        other.NAME. NAME is a column of the member, or of its root. `column` may also be a difference, "first.age - age".
         Example: `of = "members"`.
     """
 

@@ -69,7 +69,7 @@ _REDRAWS = 200
 
 class RegressionCoefficients(Criterion):
     """The error of regression slopes: the sum of |slope_R - slope_S| over the features. Each slope is in units of the target
-    per standard deviation of the feature in the released table S. The private slopes have noise.
+    per standard deviation of the feature in the released table S. The slopes of the private table have noise.
 
     Privacy
     -------
@@ -81,18 +81,18 @@ class RegressionCoefficients(Criterion):
     target : the dependent variable. Example: `target = "birth_weight"`.
     features : the explanatory variables. Example: `features = ["parity", "age"]`.
     representation : for the target and each feature, the alternative whose representative values stand for the released rows;
-        "categories" for a column of categories without alternatives. The same one is used for all candidates, so that the
-        private fit does not depend on the configuration. Choose the coarsest: each bin of every other alternative must lie in
-        one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
+        "categories" for a column of categories without alternatives. The same regression is used for all candidates, so that
+        the private fit does not depend on the configuration. Choose the coarsest: each bin of every other alternative must lie
+        in one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
     values : the values of the private rows. "own": their own values, on the grids of the columns (`step`). "own target": own
         values of the target, and representative values of the features. "bins": representative values of all columns, as Hod &
-        Canetti (2024) do; the regression is then that of a binned table, and differs from both regressions of the file.
+        Canetti (2024) do. The regression is then a regression of a binned table, and differs from both regressions of the file.
         Example: `values = "own target"`.
     ranges : for some of the columns [lowest, highest]; values beyond it count as its ends. The noise grows with the most
         extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
     fit : "once" fits the private regression once, before the rounds and outside of the selection (paper 4.14.1). "every_round"
         fits it in every round, as the paper did. Example: `fit = "every_round"`.
-    prior : a public guess of the regression, around which the private fit is centred; its settings follow.
+    prior : a public guess of the regression, around which the private fit is centred.
 
         Example:
         `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.

@@ -426,10 +426,11 @@ class AdaptiveGenerator(Generator):
         distribution. Example: `prior_weight = [50, 300]`.
     clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
         `clique_cells = 65536`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding, also among rows that
-        agree in the columns on which it depends. This adds almost no error to the tables of the model and costs no epsilon. It
-        matters if there are many columns or rare bins. Without it, tables of few columns are drawn by rounding all expected
-        counts, and tables of many columns row by row at random. Example: `draw = "evenly"`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. The same holds among rows
+        that agree in the columns on which the bin depends. This adds almost no error to the tables of the model and costs no
+        epsilon. The setting matters if there are many columns or rare bins. Without the setting, tables of few columns are
+        drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example: `draw =
+        "evenly"`.
     """
 
     counts: ClassVar[bool] = True

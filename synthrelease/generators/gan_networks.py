@@ -151,8 +151,8 @@ class AdversarialGenerator(Generator):
 
     Attributes
     ----------
-    steps : the number of training steps of the critic. Each is followed by a step of the generator, and costs an equal part of
-        the budget. Example: `steps = [300, 1000]`.
+    steps : the number of training steps of the critic. Each step of the critic is followed by a step of the generator, and
+        costs an equal part of the budget. Example: `steps = [300, 1000]`.
     batch : the number of generated rows in a step. Example: `batch = 500`.
     weight_limit : the largest absolute value of the critic's weights (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
         Example: `weight_limit = 0.05`.

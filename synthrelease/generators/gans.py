@@ -127,9 +127,9 @@ class DPCTGAN(GradientGenerator):
     Attributes
     ----------
     measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
-    oversampling : the largest factor between how often a bin is requested and how often it occurs. Requests follow the
-        logarithm of the bin's count (CTGAN), within this factor; the rows of the bin are reweighted by it before `clip`. With
-        1, bins are requested as often as they occur. Example: `oversampling = [1, 2]`, `clip = 2`.
+    oversampling : the largest ratio of the share of requests for a bin to the share of its rows. Requests follow the logarithm
+        of the bin's count (CTGAN), within this factor. Before `clip`, the rows of the bin are reweighted by the factor. With 1,
+        bins are requested as often as they occur. Example: `oversampling = [1, 2]`, `clip = 2`.
 
     Examples
     --------

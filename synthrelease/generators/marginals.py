@@ -123,12 +123,12 @@ class MarginalsGenerator(MeasuringGenerator):
     Attributes
     ----------
     tables : the tables to measure, as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way" stands
-        for every table of two columns, "all 2-way with sex" for those that contain sex, and "age:(region + sex)" for
-        age:region + age:sex. A number in front of a table is its weight (default 1): each table gets the share weight / sum of
-        all weights of the budget. After "by cells:" each weight is multiplied by the square root of the table's number of
-        cells; for a single column, of (D - 1) / 2 times this number, where D is the number of columns. A table of weight 0 is
-        not measured; the model takes the association of its columns from the prior. Example: `tables = "by cells: all 2-way
-        with region + age:(sex + income) + all 1-way"`.
+        for every table of two columns. "all 2-way with sex" stands for every such table that contains sex. "age:(region + sex)"
+        stands for age:region + age:sex. A number in front of a table is its weight (default 1): each table gets the share
+        weight / sum of all weights of the budget. After "by cells:" each weight is multiplied by the square root of the table's
+        number of cells. For a single column the number of cells is first multiplied by (D - 1) / 2, where D is the number of
+        columns. A table of weight 0 is not measured; the model takes the association of its columns from the prior. Example:
+        `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
     only_measured : further tables that are measured and not used by the model. They serve criteria with answered_by =
         "measurements" and readers of published noisy tables. They share the budget with `tables` by their weights. Example:
         `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
@@ -137,10 +137,11 @@ class MarginalsGenerator(MeasuringGenerator):
         "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior = "../public.csv"`.
     prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [100, 1000]`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding, also among rows that
-        agree in the columns on which it depends. This adds almost no error to the tables of the model and costs no epsilon. It
-        matters if there are many columns or rare bins. Without it, tables of few columns are drawn by rounding all expected
-        counts, and tables of many columns row by row at random. Example: `draw = "evenly"`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. The same holds among rows
+        that agree in the columns on which the bin depends. This adds almost no error to the tables of the model and costs no
+        epsilon. The setting matters if there are many columns or rare bins. Without the setting, tables of few columns are
+        drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example: `draw =
+        "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -385,15 +386,15 @@ class RareBinsGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    rare_bins : bins of one column whose rows are counted separately, at no further cost. Half of the whole budget goes into
-        each such count. These rows are in no measured table or sum; in all other columns they are drawn like rows of the
-        neighbouring bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on
-        which the column is measured. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1]"`.
-    pairs : "agreements" measures pairs of columns with two bins each all at once: the number of rows in which the two columns
-        have the same bin, and the number of rows in the second bin of each column. The weights of their tables are added up and
-        buy less noise than the tables would have: with 20 columns, about 0.7 times as much, or 0.4 times with Laplace noise.
-        The model uses all pairs that `tables` names up to 22 columns, above that the strongest. Measurements are not published.
-        Example: `pairs = "agreements"`.
+    rare_bins : bins of one column whose rows are counted separately, at no further cost. Each such count has half of the whole
+        budget. These rows are in no measured table or sum. In all other columns they are drawn like rows of the neighbouring
+        bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on which the column
+        is measured. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1]"`.
+    pairs : "agreements" measures all pairs of columns with two bins in one step. It counts the rows in which the two columns of
+        a pair have the same bin, and the rows in the second bin of each column. The counts together get the weights of the
+        pairs' tables. They have less noise than the tables: with 20 columns about 0.7 times as much, or 0.4 times with Laplace
+        noise. With up to 22 columns the model uses all pairs that `tables` names, with more columns the strongest pairs.
+        Measurements are not published. Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)
@@ -442,14 +443,14 @@ class Marginals(RareBinsGenerator):
     ----------
     sums : sums of scores to measure. Each row gets a public score by its bins; the total over all rows is measured as one
         number, and the model matches it. "parity[0 0 0 1]" counts the rows in the last of four bins. "age[-20..20]:weight[-2 0
-        3]" multiplies the scores of two columns; those of age are evenly spaced. A column needs one score for each bin on
-        which it is measured; a coarser bin gets the mean score. "age(15..90 - 40):income(0..9000)" multiplies the own values
-        of the rows, each clipped to the limits, after 40 is subtracted from age; the model uses representative values in their
-        place. So means and regression lines of the released table come close to those of the file. `within -60..60` after a
-        sum clips the score of each row: a narrow range needs less noise. Weights share the budget as in `tables`. The
-        sensitivity of a sum is its highest less its lowest score. Sums in braces are measured with a common noise: m sums at
-        the weight of one have sqrt((m + 1)(m + 2) / 6) times the noise of one. Example: `sums = "2 parity[0 0 0 1] + 2.6
-        {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+        3]" multiplies the scores of two columns. The scores of age are evenly spaced from -20 to 20. A column needs one score
+        for each bin on which it is measured; a coarser bin gets the mean score. "age(15..90 - 40):income(0..9000)" multiplies
+        the rows' own values of age and income. Both are first clipped to the limits, and 40 is subtracted from age. The model
+        uses representative values in place of own values. So means and regression lines of the released table come close to
+        those of the file. `within -60..60` after a sum clips the score of each row: a narrow range needs less noise. Weights
+        share the budget as in `tables`. The sensitivity of a sum is its highest less its lowest score. Sums in braces are
+        measured with a common noise. At the weight of a single sum, m such sums have sqrt((m + 1)(m + 2) / 6) times its noise.
+        Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -521,8 +522,8 @@ class GaussianTables(MarginalsGenerator):
 
 
 class GaussianMarginals(GaussianTables, RareBinsGenerator):
-    """Marginals with Gaussian noise. With many tables each gets far less noise than with Laplace noise, at the price of a
-    delta.
+    """Marginals with Gaussian noise. With many tables, each table has far less noise than with Laplace noise. The guarantee
+    then needs a delta.
 
     Examples
     --------

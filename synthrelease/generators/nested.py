@@ -45,8 +45,8 @@ class NestedGenerator(MarginalsGenerator):
     Attributes
     ----------
     areas : the columns of areas, from the largest to the smallest, joined by ">": the columns of [geography], or a single
-        column. Each of `tables` may name one of them. A table without a column of areas describes all rows. What the tables of
-        an area do not determine is taken from the area that contains it. Example: `areas = "region > municipality"`.
+        column. Each of `tables` may name one of them. A table without a column of areas describes all rows. Associations that
+        the tables of an area do not determine come from the larger area around it. Example: `areas = "region > municipality"`.
     wanted : the wanted relative error of an average cell, as a share of its count: for tables of all rows, then for the tables
         of each level. The budget is divided so that the sum of the squares of error / wanted is least. The numbers in front of
         `tables` multiply the shares; without `wanted` they alone divide the budget. Example: `wanted = "0.002 > 0.01 > 0.1"`,

@@ -42,8 +42,8 @@ class CatalogueTable(Stripped):
     Attributes
     ----------
     keywords : search words, in addition to "synthetic data" and "differential privacy". Example: `keywords = ["births"]`.
-    themes : terms of the EU's data themes or of another vocabulary. The default is the theme that belongs to the card's
-        sector. Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
+    themes : terms of the EU's data themes or of another vocabulary. The default is the theme that belongs to the card's sector.
+        Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
     access : "public" where everybody can get the released files, "restricted" where the publisher decides. Example: `access =
         "restricted"`.
     places : the places of the data, as terms. Example: `places =
@@ -60,8 +60,8 @@ class CatalogueTable(Stripped):
         ["https://www.wikidata.org/wiki/Q34581"]`.
     coding_systems : codelists that the data use, as terms. Example: `coding_systems =
         ["https://www.wikidata.org/wiki/Q45127"]`.
-    legislation : laws under which the data are held or published, as terms.
-        Example: `legislation = ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
+    legislation : laws under which the data are held or published, as terms. Example: `legislation =
+        ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
     access_body : the name of the health data access body. Example: `access_body = "Health data access body"`,
         `access_body_contact = "https://example.org/access"`.
     access_body_contact : the web address of that body; required with `access_body`, and not allowed without it. Example:
@@ -220,10 +220,10 @@ class CardTable(CardTexts):
     signed_by : the two persons who approve the run of the release. Example: `signed_by = ["A. Levi, steward", "B. Cohen,
         reviewer"]`.
     registry_authors : the authors of the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
-    program : the address and the checksum of the program for readers; its settings follow below. Example: `program.address =
+    program : the address and the checksum of the program for readers. Example: `program.address =
         "https://example.org/synthrelease-1.0.0.tar.gz"`, `program.sha256 =
         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
-    catalogue : further facts for catalogues of data; its settings follow below. Example: `catalogue.keywords = ["births"]`.
+    catalogue : further facts for catalogues of data. Example: `catalogue.keywords = ["births"]`.
     en : the texts in English, where the card's own language is another. Example: `language = "he"`, `en.title = "Live births"`.
     he : the texts in Hebrew, where the card's own language is another. Example: `he.title = "לידות חי"`.
     """

@@ -173,31 +173,31 @@ class InputTable(SpecTable):
     Attributes
     ----------
     delimiter : the separator between two cells of a CSV file, one character. Example: `delimiter = ";"`.
-    encoding : the encoding of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), or
-        "mixed", which reads a byte that is no UTF-8 as Windows-1252. It also holds for files of Stata, SAS and SPSS that do
-        not name their encoding. Example: `encoding = "latin-1"`.
+    encoding : the encoding of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), or "mixed",
+        which reads a byte that is no UTF-8 as Windows-1252. It also holds for files of Stata, SAS and SPSS that do not name
+        their encoding. Example: `encoding = "latin-1"`.
     decimal : the decimal sign of numbers that are written as text: "." or ",". Example: `decimal = ","`.
     table : the table of a database with several tables. `--table` overrides it. Example: `table = "births"`.
-    fixed_width : the positions of columns in a file without delimiters; its settings follow below. Example:
-        `fixed_width.columns = { year = [1, 4], income = [5, 12, 2] }`.
+    fixed_width : the positions of columns in a file without delimiters. Example: `fixed_width.columns = { year = [1, 4], income
+        = [5, 12, 2] }`.
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
-        replaces the whole default, so write the empty text into it if empty cells are missing values.
-        Example: `missing_values = ["", "-9", "unknown"]`.
+        replaces the whole default, so write the empty text into it if empty cells are missing values. Example: `missing_values
+        = ["", "-9", "unknown"]`.
     missing : the treatment of missing values, and of texts that are no number or no date. "drop" excludes the row. "bin" keeps
-        the value in a bin of its own, under the column's `missing_label`. "error" refuses the file after the budget was
-        charged; this reveals a fact about a single record that no epsilon covers. A column may have its own setting. Example:
-        `missing = "bin"`.
+        the row and puts it into a separate bin, under the column's `missing_label`. "error" refuses the file after the budget
+        was charged. The refusal reveals a fact about a single record, which no epsilon covers. A column may have its own
+        setting. Example: `missing = "bin"`.
     outside : the treatment of values beyond the bounds or outside the categories. "clip" replaces a number by the nearest
-        bound; an unknown category or code excludes the row. "drop" excludes the row. "error" refuses the file after the budget
-        was charged, as above. A column may have its own setting; categories and codes may have "bin". Example: `outside =
-        "drop"`.
-    rows : what is published about the number of rows that pass the rules (theory 1.7, resizing). "private": a noisy count,
-        which costs [budget] rows. A whole number: an official number, at or below the true one. "exact": the number itself;
-        whether a record passes the rules is then not protected. If no row can be excluded, the setting has no effect and no
-        cost. Example: `rows = 150000`.
-    one_row_per : "respondent" states that each row of the file is one respondent, counted once; required if a column has `role
-        = "weight"`. A file that was expanded by its weights is refused: one respondent would change counts by the weight and
-        not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
+        bound, and excludes a row with an unknown category or code. "drop" excludes the row. "error" refuses the file after the
+        budget was charged, as above. A column may have its own setting; categories and codes may have "bin". Example: `outside
+        = "drop"`.
+    rows : the published number of rows that pass the rules (theory 1.7, resizing). "private": a noisy count, which costs
+        [budget] rows. A whole number: an official number, at or below the true one. "exact": the number itself; whether a
+        record passes the rules is then not protected. If no row can be excluded, the setting has no effect and no cost.
+        Example: `rows = 150000`.
+    one_row_per : "respondent" states that each row of the file is one respondent, counted once. It is required if a column has
+        `role = "weight"`. A file whose rows were repeated by their weights is refused. In such a file one respondent would
+        change counts by the weight and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -254,16 +254,16 @@ class ColumnTable(SpecTable):
     bounds_by : the source of the bounds, which shows readers that they are not from the private file. Example: `bounds_by =
         "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
-        that stand for it. Required for the kind "category". A text that stands here is never a missing value.
-        Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
+        that stand for it. Required for the kind "category". A text that stands here is never a missing value. Example:
+        `categories = { M = ["0", "male"], F = ["1", "female"] }`.
     codes : the codelist of a column of kind "code". A table gives each code of the file its label in the release. A list gives
         codes that are their own labels. A text names a CSV file, relative to this one, with the columns `code,label` and any
-        levels, such as the state of a municipality; each level is one of the `alternatives`. The content of the file is part
-        of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : the representative value of each bin, by its label, for means and regressions. Categories need one each if a
-        criterion computes with the column. The default is the middle of a numeric bin, and the edge of an open bin, which is
-        seldom the mean in the bin. State a public guess of this mean, never one from the private file; `init` takes it from
-        the public file. Example: `numbers = { M = 0, F = 1 }`.
+        levels, such as the state of a municipality; each level is one of the `alternatives`. The content of the file is part of
+        the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
+    numbers : the representative value of each bin, by its label, for means and regressions. Each category needs a number if a
+        criterion computes with the column. The default is the middle of a numeric bin, and the edge of an open bin. The edge is
+        seldom the mean in the bin. State a public guess of this mean, never a value from the private file. `init` takes the
+        mean of the public file. Example: `numbers = { M = 0, F = 1 }`.
     step : the grid for the own values of the rows, if a criterion computes with them. Each value counts as the nearest
         multiple, so criterion values are exact within half a step. The default is about a thousandth of the range of the
         bounds. A finer grid costs time, not privacy. Example: `step = 5`.
@@ -286,13 +286,13 @@ class ColumnTable(SpecTable):
         Categories and codes have "bin" in place of "clip": an unlisted text counts under `outside_label`, and no row is
         excluded. Example: `outside = "bin"`.
     outside_label : the label for unlisted texts: a new one, or a listed category. It implies `outside = "bin"`. In an
-        alternative it is a group of its own, unless a group has its name or contains it. The default is "other". Example:
-        `outside = "bin"`, `outside_label = "all others"`.
+        alternative this category is a separate group, unless a group has its name or contains it. The default is "other".
+        Example: `outside = "bin"`, `outside_label = "all others"`.
     alternatives : the bins of the release, each list under a name. For numbers, a list of bins that cover the bounds without a
         gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real"), ">44". For
-        categories and codes, a table of groups, which list categories or codes (not labels). By default each category is a
-        bin, under the name "categories", and each code is a bin, under the name "codes". Example: `alternatives.coarse =
-        ["<18", "18-64", ">64"]`.
+        categories and codes, a table of groups, which list categories or codes (not labels). By default each category is a bin,
+        under the name "categories", and each code is a bin, under the name "codes". Example: `alternatives.coarse = ["<18",
+        "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]
@@ -348,10 +348,11 @@ class RuleTable(SpecTable):
     ----------
     never : a condition on columns; a row that meets it is excluded. It may use comparisons, `and`, `or`, `not`, `in` and `is
         missing`. A comparison with a missing value is neither true nor false, so it excludes no row, and neither does its
-        negation. `column.level == 'group'` names a group of codes or categories by an alternative of the column. Two columns
-        of numbers may be compared, `wage > total`; where one of them has more than 1,000 numbers, only in rules for the
-        released table, and by bins. With [members], a rule may compare a member with its root or with the first member, `age >
-        first.age - 12`, and count members, `count(age < 18) > children`. Example: `never = "mother_age < 20 and parity > 3"`.
+        negation. `column.level == 'group'` names a group of codes or categories by an alternative of the column. A rule may
+        compare two columns of numbers, as `wage > total`. If one of them has more than 1,000 numbers, only rules for the
+        released table may do so, and by bins. With [members], a rule may compare a member with its root or with the first
+        member, `age > first.age - 12`, and count members, `count(age < 18) > children`. Example: `never = "mother_age < 20 and
+        parity > 3"`.
     applies_to : "raw" excludes such rows of the private file, "synthetic" keeps such rows out of the released table. Example:
         `applies_to = ["raw"]`.
     why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.

@@ -48,7 +48,7 @@ class PartitionTable(SpecTable):
 
 class ScoutTable(SpecTable):
     """[scout]: the scout before this release, and the cap on the scout and the release together. `init --scout` writes this
-    table. The ledger of the scout has the same numbers; a release with other numbers is refused.
+    table. The ledger of the scout has the same numbers, and a release with other numbers is refused.
 
     Attributes
     ----------
@@ -59,9 +59,8 @@ class ScoutTable(SpecTable):
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     rho : the cost of the scout with Gaussian noise; 0 for a pure scout. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
         `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    rare : the largest probability that the scout published a text that only one row has. Example: `rare = 1e-12`,
-        `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
-        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    rare : the largest probability that the scout published a text that only one row has. Example: `rare = 1e-12`, `epsilon =
+        2`, `delta = 1e-9`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     tests : the epsilon that is reserved for the tests and criterion values of the release, or with delta 0 for the whole
         release. Example: `tests = 0.2`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
@@ -127,23 +126,23 @@ class MembersTable(SpecTable):
     most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
         6`.
     least : the smallest number of members; a root with fewer is excluded. Example: `least = 1`.
-    more : what happens to a root with more than `most` members. "first" releases the first members in the order below, "drop"
+    more : the treatment of a root with more than `most` members. "first" releases the first members in the order below, "drop"
         excludes the root with all its members. Example: `more = "drop"`.
-    order : the columns of the members' file that order the members of a root. Numbers are ordered by size, dates by time,
-        other texts by their first letters; rows without a value come last. Members that agree in these columns are ordered by
-        their released values; the order of the file has no effect. If such a column is released, its statistics describe the
-        first members of each root. Example: `order = ["number"]`.
+    order : the columns of the members' file that order the members of a root. Numbers are ordered by size, dates by time, and
+        other texts alphabetically. Rows without a value come last. Members that agree in these columns are ordered by their
+        released values; the order of the file has no effect. If such a column is released, its statistics describe the first
+        members of each root. Example: `order = ["number"]`.
     reference : a column of the members' file and the text that marks the first member of a root, such as the reference person
         of a household. Example: `reference = { relation = "reference person" }`.
     size : the name of the released column with the number of members. Example: `size = "persons"`.
     columns : the columns of a member, written as [columns.NAME]; each has one list of bins. In criteria and queries the column
         NAME of the first member is NAME_1, of the second member NAME_2, and so on. Example: `columns.age = { kind = "integer",
         bounds = [0, 99] }`.
-    rules : plausibility rules for members, written as [[rules]]. A root is excluded if one of its members breaks a rule. A
-        rule may name columns of the root, of the first member (first.NAME; the rule then checks all other members), and of
-        another member (other.NAME; the rule then checks every two members). It may compare whole numbers (`age > first.age -
-        12`) and count members (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never =
-        "relation == 'spouse' and other.relation == 'spouse'" }]`.
+    rules : plausibility rules for members, written as [[rules]]. A root is excluded if one of its members breaks a rule. A rule
+        may name columns of the root, of the first member (first.NAME; the rule then checks all other members), and of another
+        member (other.NAME; the rule then checks every two members). It may compare whole numbers (`age > first.age - 12`) and
+        count members (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never = "relation
+        == 'spouse' and other.relation == 'spouse'" }]`.
     """
 
     key: str = Field(min_length=1)
@@ -202,9 +201,8 @@ class MarginTable(SpecTable):
     columns : the one or two columns of the margin. Example: `columns = ["sex", "age"]`.
     totals : the total of each group, by its label; with two columns a table of each. A group is a category, a bin or an
         alternative of the column, or a coarser bin that contains whole bins of every alternative. Every group needs a total. A
-        text is the name of a CSV file, relative to this one, with a column for each of `columns` and a column "total".
-        Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`, `columns = ["sex",
-        "age"]`.
+        text is the name of a CSV file, relative to this one, with a column for each of `columns` and a column "total". Example:
+        `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`, `columns = ["sex", "age"]`.
     """
 
     columns: tuple[str, ...] = Field(min_length=1, max_length=8)
@@ -219,19 +217,19 @@ class CalibrationTable(SpecTable):
     ----------
     source : the published source of the totals. Totals that were counted in the private file are not allowed: they would be
         published outside of the guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
-    margins : the totals, one table for each margin; their settings follow below. Margins that share columns must agree in the
-        totals of these columns. Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    margins : the totals, one table for each margin. Margins that share columns must agree in the totals of these columns.
+        Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     start : the column with `role = "weight"` whose representative values are the initial weights. Without it all rows start
         with the same weight. Example: `start = "design_weight"`.
     cap : the largest weight, as a multiple of the mean weight. Example: `cap = 5`.
-    floor : the smallest weight, as a multiple of the mean weight. Rows in a group with a total of 0 have the weight 0.
-        Example: `floor = 0.2`.
+    floor : the smallest weight, as a multiple of the mean weight. Rows in a group with a total of 0 have the weight 0. Example:
+        `floor = 0.2`.
     tolerance : the largest difference between a weighted count and its total, as a share of the total. The totals of two
         margins may differ by the same share; the sum of the first margin is used. Example: `tolerance = 0.0001`.
     collapse : the columns along which small groups are joined with neighbouring groups, in the order of trial. Groups are
         neighbours in the order of their bins or of their totals. Example: `collapse = ["age"]`.
-    fewest_rows : the least number of released rows of a group. A smaller group is joined with a neighbouring one, if
-        `collapse` allows it. Example: `fewest_rows = 30`.
+    fewest_rows : the least number of released rows of a group. A smaller group is joined with a neighbouring one, if `collapse`
+        allows it. Example: `fewest_rows = 30`.
     """
 
     source: Annotated[Line, Field(min_length=1, max_length=500)]
@@ -254,21 +252,21 @@ class SeriesTable(SpecTable):
     earlier : the release.json files of all earlier releases about the same persons, relative to this file, the oldest first.
         Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
     years : the number of years in the plan, with one release each. Before the first release the plan states the cost of all
-        years for a person. `ledger years` records the plan; every release of the series must use that ledger. Example: `years
-        = 5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
+        years for a person. `ledger years` records the plan; every release of the series must use that ledger. Example: `years =
+        5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
     first : the first year. Example: `first = 2019`, `years = 5`, `year = 2020`, `epsilon = 0.5`, `name = "Births"`.
     year : the year of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
     epsilon : the largest epsilon of a year's release for one record: one number for all years, or one for each year. The last
-        number of a list holds for all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`, `year =
-        2020`, `name = "Births"`.
+        number of a list is also the number of all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`,
+        `year = 2020`, `name = "Births"`.
     delta : the largest delta of the release of a year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
         `year = 2020`, `name = "Births"`.
     records : the largest number of records that one person has in the files of all years together: 1 if nobody can be in two
         years, 4 if a mother has at most four births. The default is the number in [unit] for every year. Example: `records =
         4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
-    fallbacks : the number of years in which a second release may follow a release that found no table. The stated cost
-        includes them, whether they are used or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`,
-        `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    fallbacks : the number of years in which a second release may follow a release that found no table. The stated cost includes
+        them, whether they are used or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years = 5`,
+        `first = 2019`, `year = 2020`, `name = "Births"`.
     fallback_epsilon : the largest epsilon of a second release for a record. Example: `fallback_epsilon = 0.85`, `fallbacks =
         1`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     again : true for the second release of a year. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon
@@ -389,8 +387,7 @@ class DesignTable(SpecTable):
 
     Attributes
     ----------
-    weight : the column with `role = "weight"`; `estimate` then answers weighted questions.
-        Example: `weight = "design_weight"`.
+    weight : the column with `role = "weight"`; `estimate` then answers weighted questions. Example: `weight = "design_weight"`.
     weight_column : true adds a column "weight" with the representative value of each row's class of `weight` to the released
         rows, at no cost. Not with [calibration], which adds its own weights. Example: `weight_column = true`, `weight =
         "design_weight"`.
@@ -401,8 +398,8 @@ class DesignTable(SpecTable):
     groups : the column with `role = "cluster_group"`: random groups of clusters, at least 5. For an interval for a population,
         the release needs a noisy table of this column with the columns of the share, mean or median. Example: `clusters =
         "tract"`, `groups = "tract_group"`.
-    effect : published design effects. A design effect says how many times larger weights, strata and clusters together make
-        the variance of an estimate than in a simple random sample of the same size; it is at least 1. Give one number for all
+    effect : published design effects. A design effect is the variance of an estimate, with all effects of weights, strata and
+        clusters, divided by its variance in a simple random sample of the same size. It is at least 1. Give one number for all
         columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey
         report, table B.1"`.
     source : the published source of the design effects; required with `effect` and not allowed without it. A design effect that
@@ -496,11 +493,11 @@ class MarksTable(SpecTable):
     groups : for each new column, by its name, the columns of indicators that it counts. Example: `groups = { heart =
         ["infarct", "failure", "stroke"], lung = ["asthma", "copd"] }`.
     most : the number that starts the last bin of each new column. Example: `most = 3`.
-    value : "number" makes a column of whole numbers, of indicators in the row. "which" makes a column of categories: which
-        indicators the row has if they are fewer than `most`, as "infarct + stroke". So one table of this column alone measures
-        all pairs of a group. Such a group has at most 16 columns. Example: `value = "which"`.
-    yes : the categories of a column for which the indicator applies. The default is the category 1, yes, y, true or t, in
-        small or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
+    value : "number" makes a column of whole numbers: the number of indicators in the row. "which" makes a column of categories
+        that name the indicators of the row, as "infarct + stroke", if they are fewer than `most`. So one table of this column
+        alone measures all pairs of a group. Such a group has at most 16 columns. Example: `value = "which"`.
+    yes : the categories of a column for which the indicator applies. The default is the category 1, yes, y, true or t, in small
+        or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
     """
 
     groups: dict[str, list[str]] = Field(min_length=1, max_length=100)

@@ -21,13 +21,13 @@ class QuestionTable(SpecTable):
 
     Attributes
     ----------
-    query : a condition, in the grammar of the rules, with limits between released bins; the question is the number of rows that
-        meet it. Or a whole question for `synthrelease estimate`, such as `share gestation_week < 37: mother_age >= 35 against <
-        35`; then the only other setting is `why`. Example: `query = "mother_age >= 35 and parity == 1"`.
-    given : a condition; the question is the share of `query` among the rows that meet it. Example: `given = "mother_age >=
-        35"`, `query = "gestation_week < 37"`.
-    mean : a column; the question is its mean over the rows that meet `query`. Example: `mean = "birth_weight"`.
-    minus : a second condition; the question is the difference between the answers for `query` and for this one. Example:
+    query : a condition, in the grammar of the rules, with limits between released bins. The question is the number of rows that
+        meet the condition. Or a whole question for `synthrelease estimate`, such as `share gestation_week < 37: mother_age >=
+        35 against < 35`; then the only other setting is `why`. Example: `query = "mother_age >= 35 and parity == 1"`.
+    given : a condition. The question is the share of `query` among the rows that meet this condition. Example: `given =
+        "mother_age >= 35"`, `query = "gestation_week < 37"`.
+    mean : a column. The question is the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.
+    minus : a second condition. The question is the difference between the answers for `query` and for this condition. Example:
         `minus = "birth_sex == 'F'"`, `mean = "birth_weight"`, `query = "birth_sex == 'M'"`.
     why : the use of the answer, for the card. Example: `why = "Reported every year"`, `query = "parity == 1"`.
     """

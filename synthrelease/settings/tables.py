@@ -42,9 +42,8 @@ class BudgetTable(SpecTable):
 
     Attributes
     ----------
-    generation : the budget of one fit: epsilon for a pure family, rho for a zero-concentrated one. If a configuration has
-        both, the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation =
-        4`.
+    generation : the budget of one fit: epsilon for a pure family, rho for a zero-concentrated one. If a configuration has both,
+        the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation = 4`.
     generation_delta : the delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
     limit : the largest epsilon of the whole release. A plan above it is refused before any data are read. Without it only the
         ledger limits the release. Example: `limit = 9.98`.
@@ -78,12 +77,12 @@ class UnitTable(SpecTable):
     ----------
     name : the name of a record, in one or two words. Example: `name = "hospital stay"`.
     key : the column of the file that identifies the person. Of each person only the first `records_per_person` rows that pass
-        the rules are used. All rows of a person are protected together, however many there are. The key is never released. 12,
+        the rules are used. All rows of a person are protected together, whatever their number. The key is never released. 12,
         12.0, 1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may
         be codes. Without a key every row is a record of its own. Example: `key = "patient"`.
     first_by : the columns of the file that order the rows of a person; required with `key`. Numbers are ordered by size, dates
-        by time, other texts by their first letters; rows without a value come last. Rows that agree in these columns are
-        ordered at random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
+        by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns are ordered at
+        random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
     records_per_person : with `key`, the largest number of rows of a person that are used. Without `key`, the largest number of
         rows that a person can have in the file. Drafts have "not answered", which you must replace before a release. Example:
         `records_per_person = 12`.
@@ -133,21 +132,21 @@ class SelectionTable(SpecTable):
     Attributes
     ----------
     mode : the distribution of the number of rounds. "known_threshold" runs rounds until one is accepted or a random coin stops
-        the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for pure rounds
-        (theory 2b.4, best law). "truncated_negative_binomial" draws it from the distribution of this name (Papernot & Steinke
-        2022), for which zero-concentrated rounds have a Renyi curve as their cost. Example: `mode =
+        the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for pure rounds (theory
+        2b.4, best law). "truncated_negative_binomial" draws the number from the distribution of this name (Papernot & Steinke
+        2022). With this distribution, the cost of zero-concentrated rounds is a Renyi curve. Example: `mode =
         "truncated_negative_binomial"`, `stop_probability = 0.02`.
-    rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add
-        up to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 =
-        0.271 }`, `mode = "hidden_number"`.
+    rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add up
+        to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271
+        }`, `mode = "hidden_number"`.
     stop_probability : the probability that the search stops after a rejected round (gamma of the theorem). With 0.001 a search
-        without an accepted round stops after about 1,000 rounds. With 0 it never stops, and pure rounds cost twice their
-        epsilon. Not for mode "hidden_number". Example: `stop_probability = 0.001`.
+        without an accepted round stops after about 1,000 rounds. With 0 the search never stops without an accepted round, and
+        pure rounds cost twice their epsilon. Not for mode "hidden_number". Example: `stop_probability = 0.001`.
     shape : for mode "truncated_negative_binomial", the parameter eta of this distribution: 1 is the geometric distribution, 0
         the logarithmic one. Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
-    test : "each" compares every criterion's noisy value with its threshold, in every round. "joint" makes one noisy test of
-        all criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example:
-        `test = "joint"`, `test_epsilon = 0.2`.
+    test : "each" compares every criterion's noisy value with its threshold, in every round. "joint" makes one noisy test of all
+        criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example: `test =
+        "joint"`, `test_epsilon = 0.2`.
     test_epsilon : the epsilon of one joint test; required with test = "joint" and not allowed without it. Example:
         `test_epsilon = 0.2`, `test = "joint"`.
     false_acceptance : for the joint test, the largest probability that it accepts a round in which a criterion exceeds its
@@ -156,8 +155,8 @@ class SelectionTable(SpecTable):
         shared measurements). Example: `measurements = "shared"`.
     publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
         true`.
-    bound_risk : the probability that any criterion with answered_by = "measurements" gets a bound below its exact value
-        (theory 13.6, criteria that measurements answer). Example: `bound_risk = 0.01`.
+    bound_risk : the probability that any criterion with answered_by = "measurements" gets a bound below its exact value (theory
+        13.6, criteria that measurements answer). Example: `bound_risk = 0.01`.
     """
 
     mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
@@ -204,8 +203,8 @@ class BundleTable(SpecTable):
         "spss" (data.sav, which SAS reads, too), "r" (read.R, which needs nothing but R). "stata" and "spss" need the extra
         `formats`. Example: `formats = ["stata", "spss", "r"]`.
     catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
-        dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook
-        2.5). Example: `catalogues = ["dcat", "croissant", "ddi"]`.
+        dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook 2.5).
+        Example: `catalogues = ["dcat", "croissant", "ddi"]`.
     synthetic_names : true names the files with rows synthetic-data.csv and so on, in place of data.csv. Example:
         `synthetic_names = true`.
     synthetic_column : true adds a last column "synthetic" to the files with rows, which is 1 in every row. Example:
@@ -251,13 +250,13 @@ class NotPromisedTable(SpecTable):
 
     Attributes
     ----------
-    pairs : pairs of columns whose association the candidates of the rehearsal lost, and that no criterion or measured table
-        contains. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
-    dependence : true promises nothing about any pair of columns: the released table may be no better than one with independent
-        columns. Example: `dependence = true`, `why = "Only single columns are used"`.
+    pairs : pairs of columns that lost their association in the candidates of the rehearsal, and that no criterion or measured
+        table contains. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
+    dependence : true promises nothing about any pair of columns. The associations in the released table may be lost completely.
+        Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
-    kept : a sentence for the plan and the card: how much of the associations fits to public data preserve. Example: `kept = "A
-        fit to one half of the public file keeps 84% in the other half."`.
+    kept : a sentence for the plan and the card. It states the share of the associations that fits to public data preserve.
+        Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
@@ -380,63 +379,59 @@ class ReleaseFile(SpecTable):
 
     Attributes
     ----------
-    extends : another configuration, relative to this file. Each top-level key or table that this file lacks is taken from it as
-        a whole; of [card] each text that this file lacks, except `justification`, `tuning`, `version`, `published`, `url` and
-        `signed_by`, which belong to one release. Example: `extends = "births.toml"`.
+    extends : another configuration, relative to this file. Each top-level key or table that this file lacks is taken from the
+        other file as a whole. Of [card], each text that this file lacks is taken. The exceptions are `justification`, `tuning`,
+        `version`, `published`, `url` and `signed_by`, which belong to one release. Example: `extends = "births.toml"`.
     override : single settings that replace settings of the other file, by the names of table and setting. A list is replaced as
         a whole. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
     title : the title of the released data, one line. Example: `title = "Live births"`.
     description : the meaning of a row and the source of the data. Example: `description = "Singleton live births of one
         year."`.
     acceptance : the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
-    input : rules for reading the private file; its settings follow below. Example: `input.missing = "drop"`.
-    columns : one table for each released column; its settings follow below.
-        Example: `columns.age = { kind = "integer", bounds = [0, 99], alternatives.coarse = ["<18", "18-64", ">64"] }`.
-    rules : plausibility rules; their settings follow below. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
+    input : rules for reading the private file. Example: `input.missing = "drop"`.
+    columns : one table for each released column. Example: `columns.age = { kind = "integer", bounds = [0, 99],
+        alternatives.coarse = ["<18", "18-64", ">64"] }`.
+    rules : plausibility rules. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
     transformations : the alternatives of each column that a configuration may have. A column that is not named has all of its
         alternatives. Example: `transformations.age = ["coarse", "fine"]`.
     generators : the families of models and their settings. If a setting is a list, each value is tried, in all combinations
-        with other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split =
-        0.1 }]`.
+        with other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1
+        }]`.
     projections : changes to a synthetic table before it is scored. Lists are as for generators. Example: `projections = [{ kind
         = "minimum_count", minimum_count = [2, 3] }]`.
-    budget : the cost of a fit, and the limit of the whole release; its settings follow below. Example: `budget.generation = 4`.
-    selection : the distribution of the number of rounds, and the test of a round; its settings follow below. Example:
-        `selection.stop_probability = 0.001`.
-    unit : the records of a person; its settings follow below. Example: `unit.name = "birth"`.
-    partition : Random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Without it
-        both use all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
-    split : The piece of the register that this release reads, where the ledger has split it; its settings follow below. Without
-        it the release reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
-    members : A second table with the members of each row, such as the persons of a household; its settings follow below.
-        Example: `members = { key = "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
-    calibration : Published totals, to which the released rows are weighted after acceptance, at no cost; its settings follow
-        below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins = [{ columns
-        = ["sex"], totals = { F = 5100, M = 4900 } }]`.
-    series : Earlier releases of the same register; its settings follow below. Example: `series.name = "Live births,
-        yearly"`.
-    population : The population of which the private file is a simple random sample; its settings follow below. Example:
-        `population = { size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
-    design : The survey design of the private file: its weight, strata and clusters; its settings follow below. Example: `design
-        = { clusters = "tract", effect = 1.8, source = "Survey report, table B.1" }`.
-    imputation : Complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
-        Example: `imputation.copies = 5`.
-    geography : Areas that lie within one another, such as municipalities in regions; its settings follow below. Example:
-        `geography = { column = "municipality", levels = ["region"] }`.
-    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the number of indicators in the row; its
-        settings follow below. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
-    scout : The scout before this release, which shares its budget with it; its settings follow below. Example: `scout = {
-        epsilon = 2, delta = 1e-9, rho = 0.003, document =
-        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
-    intended_queries : questions that the release is meant to answer; their settings follow below. The card says which error is
-        stated for each question. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
-    models : questions for which the release measures sums of their own; their settings follow below. Example: `models = [{
-        question = "mean parity" }]`, `budget.models = "1/10"`.
-    plugins : other packages whose criteria and generators are named here; their settings follow below. Example: `plugins = [{
-        package = "copula-example", version = "0.1.0", sha256 =
-        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
-    bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
-    card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
+    budget : the cost of a fit, and the limit of the whole release. Example: `budget.generation = 4`.
+    selection : the distribution of the number of rounds, and the test of a round. Example: `selection.stop_probability =
+        0.001`.
+    unit : the records of a person. Example: `unit.name = "birth"`.
+    partition : Random pieces of the rows, one for the generator and one for the criteria. Without it both use all rows.
+        Example: `partition = { fit = 0.5, score = 0.5 }`.
+    split : The piece of the register that this release reads, where the ledger has split it. Without it the release reads all
+        rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
+    members : A second table with the members of each row, such as the persons of a household. Example: `members = { key =
+        "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
+    calibration : Published totals, to which the released rows are weighted after acceptance, at no cost. Example:
+        `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins = [{ columns = ["sex"],
+        totals = { F = 5100, M = 4900 } }]`.
+    series : Earlier releases of the same register. Example: `series.name = "Live births, yearly"`.
+    population : The population of which the private file is a simple random sample. Example: `population = { size = 2000000,
+        sample = "simple random, without replacement", source = "Population register" }`.
+    design : The survey design of the private file: its weight, strata and clusters. Example: `design = { clusters = "tract",
+        effect = 1.8, source = "Survey report, table B.1" }`.
+    imputation : Complete copies of the released rows, made after acceptance and at no cost. Example: `imputation.copies = 5`.
+    geography : Areas that lie within one another, such as municipalities in regions. Example: `geography = { column =
+        "municipality", levels = ["region"] }`.
+    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the number of indicators in the row.
+        Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
+    scout : The scout before this release, which shares its budget with it. Example: `scout = { epsilon = 2, delta = 1e-9, rho =
+        0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
+    intended_queries : questions that the release is meant to answer. The card says which error is stated for each question.
+        Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
+    models : questions for which the release measures sums of their own. Example: `models = [{ question = "mean parity" }]`,
+        `budget.models = "1/10"`.
+    plugins : other packages whose criteria and generators are named here. Example: `plugins = [{ package = "copula-example",
+        version = "0.1.0", sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
+    bundle : further formats of the release, at no cost. Example: `bundle.formats = ["r"]`.
+    card : the steward's words on the data card. Example: `card.licence = "CC-BY-4.0"`.
     """
 
     extends: str | None = None
@@ -514,10 +509,10 @@ class AcceptanceFile(SpecTable):
     groups : for a column, the bins by which criteria group. Each group must consist of whole bins of every alternative.
         Categories and codes need a table of groups. A text names an alternative whose bins are the groups, such as `"state"`
         for a level of a codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
-    criteria : the criteria; their settings follow below. Every criterion is computed in every round. Example: `criteria = [{
-        name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
-    not_promised : associations that the publisher knows to be lost; its settings follow below. Example: `not_promised = {
-        pairs = ["age:region"], why = "Published elsewhere" }`.
+    criteria : the criteria. Every criterion is computed in every round. Example: `criteria = [{ name = "rare rows", kind =
+        "face_privacy", minimum_count = 2 }]`.
+    not_promised : associations that the publisher knows to be lost. Example: `not_promised = { pairs = ["age:region"], why =
+        "Published elsewhere" }`.
     """
 
     description: str = ""
