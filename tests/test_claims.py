@@ -290,14 +290,14 @@ def test_every_setting_that_a_sentence_names_is_in_the_schema() -> None:
 
 
 def test_the_files_of_a_bundle_are_those_that_the_program_writes() -> None:
-    table = text(DOCS / "bundle.md").partition("| file | what it is |")[2].partition("\n\n")[0]
+    table = text(DOCS / "bundle.md").partition("| file | content |")[2].partition("\n\n")[0]
     named = {code for line in table.splitlines() for code in _INLINE.findall(line.split(" | ")[0])}
     assert named >= set(rich_bundle())
     assert {name for name in named - set(rich_bundle()) if f'"{name}"' not in source()} == set()
 
 
 def test_the_columns_and_words_of_associations_csv_are_those_that_the_program_writes() -> None:
-    table = text(DOCS / "bundle.md").partition("| in the file | says |")[2].partition("\n\n")[0]
+    table = text(DOCS / "bundle.md").partition("| column of associations.csv | content |")[2].partition("\n\n")[0]
     rows = dict(line.strip("| ").split(" | ", 1) for line in table.splitlines() if line.startswith("| `"))
     assert [code for name in rows for code in _INLINE.findall(name)] == list(HEADER)
     assert re.findall(r'"([^"]+)"', rows["`carried`"]) == list(get_args(Carried))
@@ -305,12 +305,12 @@ def test_the_columns_and_words_of_associations_csv_are_those_that_the_program_wr
 
 
 def test_the_columns_of_estimates_csv_are_those_that_the_program_writes() -> None:
-    table = text(DOCS / "bundle.md").partition("| column | says |")[2].partition("\n\n")[0]
+    table = text(DOCS / "bundle.md").partition("| column of estimates.csv | content |")[2].partition("\n\n")[0]
     assert [code for line in table.splitlines() for code in _INLINE.findall(line.split(" | ")[0])] == list(NAMES)
 
 
 def test_the_families_and_their_guarantees_are_those_of_the_program() -> None:
-    table = text(DOCS / "generators.md").partition("| family | guarantee | use it |")[2].partition("\n\n")[0]
+    table = text(DOCS / "generators.md").partition("| family | guarantee | use |")[2].partition("\n\n")[0]
     found: dict[str, str] = {}
     for line in table.splitlines()[2:]:
         names, stated = line.strip("| ").split(" | ")[:2]
@@ -402,7 +402,7 @@ CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("generators.md", lambda: f"{margin('0.01')} at `rows = 0.01`, {margin('0.03')} at 0.03"),
     ("generators.md", lambda: f"The largest clique of the model may have {DENSE_LIMIT:,} cells."),
     ("generators.md", lambda: f"The table may have 2^{power(CELL_LIMIT)} cells."),
-    ("generators.md", lambda: f"each choice looks at {MOST_PAIRS:,} public pairs"),
+    ("generators.md", lambda: f"each choice considers only {MOST_PAIRS:,} public pairs"),
     ("commands.md", lambda: f"have at most {DENSE_LIMIT:,} cells."),
     ("commands.md", lambda: f"**A column has at most {MAX_BINS:,} bins**"),
     ("commands.md", lambda: f"at most {MAX_COLUMNS:,} columns, {MAX_TABLES} rules, generators or criteria, "
@@ -419,7 +419,7 @@ CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("rehearsal.md", lambda: f"Every configuration gets {', '.join(map(str, STAGES[:6]))}, ... attempts"),
     ("rehearsal.md", lambda: f'"nothing" has a probability of at most `--nothing` ({default("rehearse", "--nothing"):g})'),
     ("rehearsal.md", lambda: f"`--noise-level` ({default('rehearse', '--noise-level'):g})"),
-    ("estimates.md", lambda: f"that `--confidence` states ({float(default('bound', '--confidence')):.0%} by default)"),
+    ("estimates.md", lambda: f"at the confidence `--confidence` ({float(default('bound', '--confidence')):.0%} by default)"),
     ("faq.md", lambda: f"The factor is {factor('0.7')} at epsilon 0.7, {factor('1')} at 1 and {factor('3')} at 3."),
     ("tutorial.md", lambda: "`synthrelease` needs Python 3.11, 3.12 or 3.13."),
 ]  # fmt: skip

@@ -51,7 +51,7 @@ STATED: list[tuple[str, Callable[[], str]]] = [
     ("README.md", lambda: f"a release of 160,000 simulated births at epsilon {up(total(FRONTIER), 2)}."),
     ("docs/faq.md", lambda: f"The births of this repository pass at {up(total(FRONTIER), 2)}."),
     ("docs/threat-model.md", lambda: f"({float(a_round(BIRTHS)):g} for the births)"),
-    ("docs/threat-model.md", lambda: f"For 10 rounds that is {float(10 * a_round(BIRTHS)):g} instead of "
+    ("docs/threat-model.md", lambda: f"For 10 rounds this is {float(10 * a_round(BIRTHS)):g} instead of "
      f"{up(part(BIRTHS, 'selection'), 7)}."),
     ("docs/threat-model.md", lambda: f"At epsilon = {up(total(BIRTHS), 1)}, a mother of twins in two records has "
      f"{up(2 * total(BIRTHS), 1)}."),
