@@ -289,7 +289,7 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "a column twice": (f"face,year,year\n{ROWS}".encode(), "found 'year' more than once"),
     "a quote in the header": (f'"face"x,year\n{ROWS}'.encode(), "expected quotes in pairs around a field"),
     "a page of the web": (b"<!DOCTYPE html>\n<html><title>Sign in</title></html>\n", "found a web page"),
-    "JSON": (b'[{"face": "head", "year": 1}]\n', "in the header"),
+    "JSON": (b'[{"face": "head", "year": 1}]\n', "found JSON"),
     "a header without an end": (b"face,year," + b"x" * 1_100_000, "expected a header of at most 1000000 characters"),
     "a gzip file that is cut": (GZIP[:-40], "expected a whole file, found one that is cut off"),
     "a gzip file without its checksum": (GZIP[:-8], "expected a whole file, found one that is cut off"),

@@ -266,9 +266,7 @@ def scouted_columns(
         each.name for each in asked if each.whole and any(bound % 1 for bound in (each.low, each.high) if bound is not None)
     ]
     if out_of_order:
-        raise InputError(
-            f"expected a minimum below the maximum, found another order for {listing(out_of_order)}. Nothing was read."
-        )
+        raise InputError(f"expected min below max, found another order for {listing(out_of_order)}. Nothing was read.")
     if broken:
         raise InputError(f"expected whole numbers as bounds of integers, found others for {listing(broken)}. Nothing was read.")
     if len(asked) < 2:

@@ -196,7 +196,7 @@ def cap_of(
             )
         if rho is not None:
             raise InputError(
-                "expected no --rho with --delta 0, because the scout costs --cap minus --tests, found one. Nothing was read."
+                "expected no --rho with --delta 0, found one. Omit it: --cap and --tests decide. Nothing was read."
             )
         return Cap(
             epsilon=epsilon, delta=delta, rho=Fraction(0), tests=(1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests

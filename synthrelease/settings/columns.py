@@ -414,7 +414,7 @@ _CODEBOOK = " (a DDI codebook: give its fixed-width data to `init --from`, and t
 OTHER_FORMATS = {
     b"PK\x03\x04": f"a zip or Excel file{_SAVE}", b"\xd0\xcf\x11\xe0": f"an Excel file{_SAVE}",
     b"<?xml": f"an XML file{_CODEBOOK}", b"<!DOCTYPE": "a web page", b"<html": "a web page",
-    b"PARE": "an encrypted Parquet file",
+    b"PARE": "an encrypted Parquet file", b"%PDF-": "a PDF file", b"INSERT INTO": "SQL", b'{"': "JSON", b'[{"': "JSON",
     b"FEA1": "a Feather file", b"ARROW1": "a Feather file", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }  # fmt: skip

@@ -295,13 +295,10 @@ def check_members(source: Source, *, asked: bool) -> None:
     if source.members is None:
         return
     if not asked:
-        raise InputError(
-            "expected no file of members, because the configuration has no table [members], found one. Nothing was spent."
-        )
+        raise InputError("expected [members] in the configuration for a file of members, found none. Nothing was spent.")
     if not source.members.is_there():
         raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
     if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
         raise InputError(
-            f"{source.members}: expected a separate file of members, found the same file as --data. If one file holds both "
-            "tables, omit --members. Nothing was spent."
+            f"{source.members}: expected a file of members, found --data again. Omit --members. Nothing was spent."
         )

@@ -51,8 +51,7 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
     if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
         raise InputError(
-            f"column {name!r}: expected dates without a time zone, or with a time zone that this machine knows, found an "
-            "unknown time zone. Write the dates as texts such as 2014-12-31."
+            f"column {name!r}: expected a known time zone, found another. Write dates as texts such as 2014-12-31."
         )
 
 
@@ -144,9 +143,7 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise InputError(
-            f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in matching)}."
-        )
+        raise InputError(f"expected one table {asked!r}, found several: {listing('.'.join(t) for t in matching)}.")
     same = (name for name in listed if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
     guess = next(same, None) or closest(asked, listed)
     meant = f" Is it {guess!r}?" if guess else ""

@@ -255,7 +255,7 @@ def test_nothing_is_charged_where_a_file_of_members_is_missing_or_not_asked_for(
     out = tmp_path / "out"
     with pytest.raises(InputError, match="expected a file of members, found no such file"):
         synthrelease.release(write_households(tmp_path), roots, out, members=tmp_path / "none.csv")
-    with pytest.raises(InputError, match=r"has no table \[members\]"):
+    with pytest.raises(InputError, match=r"expected \[members\] in the configuration"):
         synthrelease.release(write_config(tmp_path), write_data(tmp_path), out, members=members)
     assert not list(tmp_path.glob("*.ledger"))
 
@@ -327,9 +327,7 @@ def _drafts(tmp_path: Path, roots: str, members: str) -> Callable[..., object]:
 
 def test_what_no_draft_can_be_made_of_is_told(tmp_path: Path) -> None:
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "hh;age\n1;2\n2;3\n")
-    with pytest.raises(
-        InputError, match="--members: expected the column 'hh'|to have the delimiter, encoding and decimal mark of roots.csv"
-    ):
+    with pytest.raises(InputError, match="--members: expected the column 'hh'|written as roots.csv is"):
         drafted("hh")
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "house,age\n1,2\n2,3\n")
     with pytest.raises(InputError, match=r"--members: expected the column 'hh' \(--key\) in members.csv, found no such column"):

@@ -100,7 +100,7 @@ def test_a_name_that_is_in_two_schemas_needs_its_schema():
     assert chosen_table("b.births", tables) == ("b", "births")
     assert chosen_table("deaths", tables) == ("b", "deaths")
     assert chosen_table(None, tables[:1]) == ("a", "births")
-    with pytest.raises(InputError, match="found one in several schemas: 'a.births', 'b.births'"):
+    with pytest.raises(InputError, match="found several: 'a.births', 'b.births'"):
         chosen_table("births", tables)
 
 

@@ -196,5 +196,5 @@ def test_what_is_wrong_with_the_file_of_members_names_that_file_and_the_roots_ar
         ingest(Source.of(roots, members=short), spec.schema, spec.input, spec.raw)
     assert "secret" not in str(found.value)
     both = _one_file(tmp_path, [("a", "1", "1", "no", "1", "here")])
-    with pytest.raises(InputError, match="expected a separate file of members, found the same file as --data"):
+    with pytest.raises(InputError, match="expected a file of members, found --data again"):
         ingest(Source.of(both, members=both), spec.schema, spec.input, spec.raw)

@@ -254,7 +254,7 @@ def test_what_cannot_be_read_is_told_with_its_column_and_no_value(tmp_path: Path
     with pytest.raises(InputError, match="expected a file of members, found no such file"):
         ingest(Source.of(roots, members=tmp_path / "none.csv"), spec.schema, spec.input, spec.raw)
     plain = replace(spec.schema, linked=None)
-    with pytest.raises(InputError, match=r"has no table \[members\]"):
+    with pytest.raises(InputError, match=r"expected \[members\] in the configuration"):
         ingest(Source.of(roots, members=members), plain, spec.input, Plausibility(layout=plain.layout, masks=()))
 
 

@@ -183,9 +183,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
         files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
     except SpecError as error:
         problems = (f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path)
-        raise InputError(
-            f"The new draft has other columns or bins. One of your texts does not fit: {' '.join(problems)} Remove it first."
-        ) from None
+        raise InputError(f"One of your texts does not fit the new draft: {' '.join(problems)} Remove it first.") from None
     leave(files.spec(files.texts()), "draft", made.n_rows, made.strengths)
 
 

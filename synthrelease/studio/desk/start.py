@@ -60,9 +60,7 @@ class Start:
         InputError : when the codebook cannot be read, or when `config` is not of the form configs/NAME.toml.
         """
         if (config.parent.name, config.suffix) != ("configs", ".toml"):
-            raise InputError(
-                f"{config}: expected a path of the form configs/NAME.toml for the draft from a scout, found another path."
-            )
+            raise InputError(f"{config}: expected a path such as configs/NAME.toml for the draft, found another path.")
         read_codebook(codebook)
         config.parent.mkdir(parents=True, exist_ok=True)
         return cls(config=config, codebook=codebook)

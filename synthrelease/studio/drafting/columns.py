@@ -312,6 +312,7 @@ _DECORATED = re.compile(
     r"[-+(\u2212]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
 )
 _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
+_WITHOUT_DAY = re.compile(r"\d{4}([-./])\d{1,2}\1[0]0|00([-./])\d{1,2}\2\d{4}", re.ASCII)
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _UNTIDY = (
     (_DECORATED, "its numbers have separators of thousands, units or signs (write plain numbers first)"),
@@ -675,16 +676,19 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
     form = date_format(answers.texts)
     if form is None:
         return None
-    days = [day.toordinal() if (day := _parsed(text, form)) else -1 for text in texts]
+    days = [day.toordinal() if text in answers.texts and (day := _parsed(text, form)) else -1 for text in texts]
     return DateColumn(answers=answers, format=form, days=np.array([*days, -1])[codes])
 
 
 def _without_fillers(answers: Answers) -> Answers:
     """Return a column of dates with fillers such as 9999-12-31 and 1900-01-01 as missing values. Other columns are unchanged.
 
-    A date is a filler if its year is not between 1850 and 2100. A date that programs write for missing dates, such as 1 January
-    1900, is a filler only if it is more than five times as frequent as any other date, or more than ten years from all others.
+    Zeros among dates are fillers. A date is a filler if its year is not between 1850 and 2100. A date that programs write for
+    missing dates, such as 1 January 1900, is a filler only if it is more than five times as frequent as any other date, or more
+    than ten years from all others.
     """
+    zeros = [text for text in answers.texts if not text.strip("0")]
+    answers = answers.without(zeros if date_format(answers.texts.keys() - zeros) and not answers.entry.number else [])
     texts = answers.texts
     form = next((form for form in FORMATS if texts and all(_FORMATS[form].read(text) for text in texts)), None)
     if form is None or answers.entry.number:
@@ -710,7 +714,7 @@ def _mixed_dates(answers: Answers) -> LeftOut | None:
         return None
     rest, ways = set(texts), list[str]()
     groups = [{text for text in texts if _parsed(text, form)} for form in FORMATS]
-    groups.append({text for text in texts if _SHORT_YEAR.fullmatch(text)})
+    groups += [{text for text in texts if way.fullmatch(text)} for way in (_SHORT_YEAR, _WITHOUT_DAY)]
     while rest:
         group = max(groups, key=lambda group: sum(texts[text] for text in group & rest)) & rest
         if not group:
@@ -741,8 +745,9 @@ def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dic
     first = _time_of_record([column for column in dates if column is not birth])
     for column in [first, *(column for column in dates if column is not first)]:
         drafted = [] if column is first else _between(column, first, used, is_birth=column is birth)
-        drafted = drafted or _parts(column, used)
-        used += [draft.name for draft in drafted]
+        if isinstance(drafted, list):
+            drafted = drafted or _parts(column, used)
+            used += [draft.name for draft in drafted]
         drafts[column.name] = drafted or LeftOut(source=column.name, because="all dates are in one month")
     return drafts
 
@@ -768,10 +773,10 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
     return None
 
 
-def _between(column: DateColumn, first: DateColumn, used_names: Collection[str], *, is_birth: bool) -> list[ColumnDraft]:
+def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is_birth: bool) -> list[ColumnDraft] | LeftOut:
     """Draft the days or years between the time of the record and this date, counted from the date that is mostly earlier.
 
-    The result is empty if one of the two formats has no day.
+    The result is empty if one of the two formats has no day. A date at a fixed distance is left out.
     """
     in_both = column.known & first.known
     if not in_both.any() or _FORMATS[column.format].lacks(None) or _FORMATS[first.format].lacks(None):
@@ -784,11 +789,14 @@ def _between(column: DateColumn, first: DateColumn, used_names: Collection[str],
     texts = dict(zip(map(str, apart.tolist()), times.tolist(), strict=True))
     answers = replace(later.answers, texts=texts, missing_rows=int((~in_both).sum()), missing_values=missing)
     unit = "years" if in_years else "days"
+    if len(apart) == 1:
+        always = so_many(int(apart[0]), unit[:-1])
+        return LeftOut(source=column.name, because=f"the time from {earlier.name} to {later.name} is always {always}")
     name = f"{later.name}_{unit}_after_{plain_name(earlier.name, ())}"
     name = f"age_at_{plain_name(later.name, ())}" if is_birth and in_years else name
     parts = {"minus": earlier.name, "format": later.format, "part": "year" if in_years else None}
     parts["minus_format"] = None if earlier.format == later.format else earlier.format
-    drafted = numbers(answers, name, used_names, date=parts)
+    drafted = numbers(answers, name, used, date=parts)
     if isinstance(drafted, LeftOut):
         return []
     complete = "completed " if in_years else ""

@@ -278,11 +278,6 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     if len(columns) < 2 and (members is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         why = f" ({reasons})" if reasons else ""
-        if len(file.columns) == 1 and members is None:  # the only line may be a row without a header, so it is not shown
-            why = (
-                " in lines without a comma, semicolon, tab or bar. For a fixed-width file, pass its DDI codebook (XML) to "
-                "--codebook, or convert the file to CSV with a header first"
-            )
         raise InputError(f"{public}: expected at least two columns that can be released, found {len(columns)}{why}.")
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")

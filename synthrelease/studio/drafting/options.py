@@ -141,8 +141,7 @@ class AreasDraft:
         for upper, lower in pairwise(sources):
             if not _tells(areas[lower], areas[upper]):
                 raise InputError(
-                    f"--areas: expected each {lower!r} of the public file in one {upper!r}, found one in several. Name the "
-                    "largest areas first."
+                    f"--areas: expected each {lower!r} in one {upper!r}, found one in several. Name the largest first."
                 )
         column = draft_codes(answers, [draft.name for draft in columns], "", apart=True)
         smallest, levels = areas[sources[-1]], {}
@@ -289,9 +288,7 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
     if unknown := [source for source in sources if source not in file.columns]:
         raise InputError(f"--areas: expected columns of the file ({listing(file.columns)}), found {unknown[0]!r}.")
     if not 2 <= len(set(sources)) == len(sources):
-        raise InputError(
-            f"--areas: expected different columns, the largest areas first, such as 'region > municipality', found {request!r}."
-        )
+        raise InputError(f"--areas: expected different columns, such as 'region > municipality', found {request!r}.")
     return sources
 
 
@@ -497,14 +494,10 @@ class UnitAnswer:
         if key not in names:
             guess = closest(key, names)
             meant = f" Did you mean {guess!r}?" if guess else ""
-            raise InputError(
-                f"--unit: expected `row`, or a column of the file ({listing(names)}), optionally with a colon and the number "
-                f"of released rows of each person, found {without_secrets(repr(key), [key])}.{meant}"
-            )
+            found = without_secrets(repr(key), [key])
+            raise InputError(f"--unit: expected `row`, or a column of the file ({listing(names)}), found {found}.{meant}")
         if not (n_rows.isascii() and n_rows.isdigit() and 1 <= int(n_rows[:9]) <= MOST_ROWS):
-            raise InputError(
-                f"--unit: expected a number of rows of each person from 1 to {MOST_ROWS} after {key + ':'!r}, found {n_rows!r}."
-            )
+            raise InputError(f"--unit: expected 1 to {MOST_ROWS} rows of each person after {key + ':'!r}, found {n_rows!r}.")
         return cls(key=key, records=int(n_rows))
 
     def ordered(self, file: PublicFile, unreleased: Collection[str]) -> UnitAnswer:
@@ -526,8 +519,7 @@ class UnitAnswer:
         keys, every = rows.pop(self.key)
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(
-                f"--unit: expected a column that identifies persons, with at least {FEWEST_PERSONS} different values, found "
-                f"{self.key!r} with {n} in the public file."
+                f"--unit: expected a key of at least {FEWEST_PERSONS} persons, found {self.key!r} with {n} values."
             )
         times = np.bincount(every, minlength=len(keys)).tolist()
         heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})

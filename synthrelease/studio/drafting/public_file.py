@@ -31,7 +31,7 @@ from synthrelease.privacy.protection import told_of
 from synthrelease.releasing.opening import column_names
 from synthrelease.scouting.codebook import ColumnNotes, notes_of
 from synthrelease.settings.columns import Encoding, FixedWidthTable, InputTable
-from synthrelease.sources.formats import Kind, Package, first_line, format_of
+from synthrelease.sources.formats import Kind, Package, first_line, format_of, holds_controls
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import round_step, skewed
 from synthrelease.studio.drafting.column_draft import (
@@ -57,6 +57,10 @@ _HEAD = 12
 """The number of lines at the start of a file that are examined to find the header and the delimiter."""
 _POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
+_ONE_COLUMN = (
+    "expected columns with a comma, semicolon, tab or bar between them, found lines without one. For a fixed-width file, pass "
+    "its DDI codebook (XML) to --codebook, or convert the file to CSV with a header first."
+)
 MAX_TEXTS = 1_000_000
 """The largest number of different texts of one column. A column with more texts cannot be released."""
 
@@ -157,11 +161,13 @@ def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTa
 
     Raises
     ------
-    InputError : when the file or table does not exist, or its first line is no header.
+    InputError : when the file or table does not exist, its first line is no header, or it has one column.
     """
     source = Source.of(path, table)
     _, names = told_of(lambda: _layout(source, positions), f"{source}: ")
-    return [] if names == ["?"] else [name for name in names if name]
+    if len(names) == 1 and names != ["?"]:
+        raise InputError(f"{source}: {_ONE_COLUMN}")
+    return [] if names == ["?"] else _distinct_names(names)[0]
 
 
 def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | None) -> PublicFile:
@@ -183,6 +189,8 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
         rows += len(batch[names[0]].codes)
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
+    if len(names) > 1 and all(name in columns[name] for name in names):
+        raise InputError("expected one header, found a row that repeats the header. Delete the repeated headers.")
     with_comma = _with_comma(columns)
     if with_comma:
         policy = policy.model_copy(update={"decimal": ","})
@@ -212,8 +220,7 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
     doubled = {name: because.format(count) for name, count in times.items() if name and count > 1}
     misnamed += [LeftOut(source=name, because=why) for name, why in doubled.items()]
     if not names:
-        problem = f"{misnamed[-1].source!r} twice" if times[""] < len(header) else "columns without a name"
-        raise InputError(f"expected a header with different names, found {problem}.")
+        raise InputError("expected a header with different names, found no name that occurs once.")
     return names, misnamed
 
 
@@ -290,28 +297,61 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
             first, *lines = islice(filter(str.strip, iter(lambda: text.readline(_BLOCK), "")), _HEAD) or [""]
     except (OSError, EOFError, UnicodeError, ValueError):
         return InputTable(encoding=encoding), ["?"]
-    delimiter = max(_DELIMITERS, key=lambda mark: _width(first, mark))
-    reader = csv.reader([first, "the next line"], delimiter=delimiter, skipinitialspace=True)
-    fields = next(reader, [])
-    if reader.line_num > 1:
-        raise InputError(
-            "expected the names of all columns in one line, found a quotation mark in the header that is not closed in the "
-            "same line. Write the names without line breaks."
-        )
-    widths = [{_width(line, mark) for line in lines[-2:]} for mark in _DELIMITERS] if len(lines) > 1 else []
-    if first.lower().startswith("sep=") or (_width(first, delimiter) == 1 and any(min(width) > 1 for width in widths)):
-        raise InputError(
-            "expected the names of all columns in the first line, found a different line. Delete the lines above the names."
-        )
-    names = [field.strip() for field in fields]
-    if any(names) and all(map(NUMBER.fullmatch, filter(None, names))):
-        raise InputError("expected names of columns in the first line, found only numbers, perhaps a row. Add a header.")
-    return InputTable(delimiter=delimiter, encoding=encoding), names or ["?"]
+    delimiter = max(_DELIMITERS, key=lambda mark: len(_fields(first, mark)))
+    return InputTable(delimiter=delimiter, encoding=encoding), _header([first, *lines], delimiter) or ["?"]
 
 
-def _width(line: str, delimiter: str) -> int:
-    """Return the number of fields of a line."""
-    return len(next(csv.reader([line], delimiter=delimiter), []))
+_DAY = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}", re.ASCII)
+
+
+def _header(lines: Sequence[str], delimiter: str) -> list[str]:
+    """Return the names in the first line of a CSV file.
+
+    Raises
+    ------
+    InputError : when the line is no header. The message never shows the line, because it may be a row.
+    """
+    header, *others = [_fields(line, delimiter) for line in lines]
+    names, rows = [field.strip() for field in header], [row for row in others if len(row) == len(header)]
+    if "\n" in "".join(header):
+        raise InputError("expected all names in one line, found a quote that is not closed. Write names without line breaks.")
+    widths = [{len(_fields(line, mark)) for line in lines[-2:]} for mark in _DELIMITERS] if len(lines) > 2 else []
+    unnamed = [text for name, text in zip(names, *rows[:1], strict=False) if text and not name] if rows else []
+    title = len(names) == 1 and any(min(width) > 1 for width in widths)
+    if title or len(unnamed) > 1 or lines[0].lower().startswith("sep=") or holds_controls(lines[0].encode(errors="replace")):
+        found = "found a different line. Delete the lines above the names, and name every column"
+        raise InputError(f"expected the names of all columns in the first line, {found}.")
+    if any(re.search(r"\S {3}", name) for name in names):
+        raise InputError(_ONE_COLUMN)
+    if _is_row(names, rows):
+        raise InputError("expected names of columns in the first line, found values, perhaps a row. Add a header.")
+    return names
+
+
+def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first line is probably a row: it has numbers, dates or texts as the next lines have them.
+
+    Years and consecutive numbers may be names of columns. So may a text that is the only one of its column, as in questions
+    with several answers.
+    """
+    numbers = [float(name) for name in names if NUMBER.fullmatch(name)]
+    if any(names) and len(numbers) == len([*filter(None, names)]):
+        return True
+    numbered = numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)]) or all(
+        1850 <= each <= 2100 for each in numbers
+    )
+    forms = [_DAY] if numbered else [_DAY, NUMBER]
+    columns = [(name, {*filter(None, texts)}) for name, *texts in zip(names, *rows, strict=True) if name]
+    alike = any(form.fullmatch(name) and texts and all(map(form.fullmatch, texts)) for form in forms for name, texts in columns)
+    return alike or sum(name in texts and len(texts) > 1 for name, texts in columns if not NUMBER.fullmatch(name)) > 1
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line. A field with a quotation mark that is not closed has a line end."""
+    try:
+        return next(csv.reader([line.rstrip("\r\n"), "\n"], delimiter=delimiter, skipinitialspace=True), [])
+    except csv.Error:  # the problem is reported when the rows are read
+        return []
 
 
 def _has_header(path: Path, positions: FixedWidthTable) -> bool:

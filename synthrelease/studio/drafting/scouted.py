@@ -76,10 +76,8 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
     document, content = read_scout(folder)
     figure = document.dependence
     if figure.value <= 3 * document.dependence_deviation:
-        raise InputError(
-            f"{folder}: expected columns that depend on one another, found a mean distance from independence of "
-            f"{figure.value:.2g}, which is within the noise. No criterion could distinguish a release from independent columns."
-        )
+        found = f"a distance from independence of {figure.value:.2g}, which is within the noise"
+        raise InputError(f"{folder}: expected columns that depend on one another, found {found}.")
     bins = document.bins()
     kept = [
         drafted

@@ -302,7 +302,7 @@ SHAPES = [
         thread="simonw/sqlite-utils#228",
         what="no header",
         content=lines(NUMBERS, names="18,3").encode(),
-        refused="found only numbers",
+        refused="found values, perhaps a row",
     ),
     Shape(
         thread="dathere/datapusher-plus#256",

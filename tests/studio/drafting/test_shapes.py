@@ -182,7 +182,30 @@ def test_a_newborn_has_an_age_in_days(tmp_path: Path) -> None:
     assert [name for name, *_ in of_dates(frame, tmp_path)] == ["born_year", "born_month", "admitted_days_after_born"]
 
 
-@pytest.mark.parametrize("other", ["%d-%b-%y", "%d.%m.%Y", "%d/%m/%Y"])
+def test_a_filler_of_one_date_makes_no_ages(tmp_path: Path) -> None:
+    random = chance(9)
+    born = np.array(days_after(date(1930, 1, 1), random.integers(0, 25_000, N), "%d/%m/%Y"))
+    born[::6] = "01/01/1900"
+    frame = pd.DataFrame({"born": born, "visit": days_after(date(2020, 1, 1), random.integers(0, 700, N))})
+    frame.to_csv(tmp_path / "public.csv", index=False)
+    age = drafted_columns(read_public_file(tmp_path / "public.csv"), {})[0][0]
+    assert (age.name, age.missing_rows) == ("age_at_visit", N // 6)
+    assert age.bins is not None
+    assert age.bins.high < 100  # the oldest are 91
+
+
+def test_a_date_at_a_fixed_distance_is_left_out_with_the_distance(tmp_path: Path) -> None:
+    random = chance(9)
+    days = random.integers(0, 700, N)
+    frame = pd.DataFrame({"came": days_after(date(2020, 1, 1), days), "bed": days_after(date(2020, 1, 4), days)})
+    frame["left"] = days_after(date(2020, 1, 4), days + random.integers(0, 9, N))
+    frame.to_csv(tmp_path / "public.csv", index=False)
+    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    assert [each.name for each in columns] == ["came_year", "came_month", "left_days_after_came"]
+    assert [(each.source, each.because) for each in left_out] == [("bed", "the time from came to bed is always 3 days")]
+
+
+@pytest.mark.parametrize("other", ["%d-%b-%y", "%d.%m.%Y", "%d/%m/%Y", "%Y-%m-00", "00.%m.%Y"])
 def test_two_ways_of_writing_dates_are_named(other: str, tmp_path: Path) -> None:
     random = chance(10)
     days = random.integers(0, 700, N)
@@ -195,7 +218,10 @@ def test_two_ways_of_writing_dates_are_named(other: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("filler", "written"),
-    [("9999-12-31", "%Y-%m-%d"), ("31/12/9999", "%d/%m/%Y"), ("1900-01-01", "%Y-%m-%d"), ("01.01.1753", "%d.%m.%Y")],
+    [
+        *[("9999-12-31", "%Y-%m-%d"), ("31/12/9999", "%d/%m/%Y"), ("1900-01-01", "%Y-%m-%d"), ("01.01.1753", "%d.%m.%Y")],
+        *[("0", "%Y%m%d"), ("00000000", "%Y%m%d"), ("19000101", "%Y%m%d"), ("1899-12-30", "%Y-%m-%d")],
+    ],
 )
 def test_a_date_that_stands_for_none_is_missing(filler: str, written: str, tmp_path: Path) -> None:
     random = chance(11)
@@ -205,6 +231,9 @@ def test_a_date_that_stands_for_none_is_missing(filler: str, written: str, tmp_p
     assert not isinstance(found, LeftOut)
     assert filler in found.missing_values
     assert found.missing_rows == int((ended == filler).sum())
+    years = next(each for each in drafted_columns(read_public_file(tmp_path / "public.csv"), {})[0] if each.part == "year")
+    assert years.bins is not None
+    assert (years.bins.low, years.bins.high) == (2015, 2019)  # the filler is in no bin
 
 
 def test_somebody_may_be_born_on_the_first_of_january_1900(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""Files that are no tables are refused with the way, and no message shows a value of a row."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthrelease.errors import InputError
+from synthrelease.spec.requests import DraftRequest
+from synthrelease.studio.drafting.draft import read_subject
+from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.text import Voice
+
+NAMES = ("Annegret", "Bertram", "Zwiebelkopf", "Quastenfloss")
+PEOPLE = [
+    [NAMES[n % 2], NAMES[2 + n % 3 % 2], f"19{n % 60 + 30}-02-1{n % 9}", str(20_000 + 37 * n), "fm"[n % 2]] for n in range(300)
+]
+
+
+def people(delimiter: str = ",", header: str | None = "first,last,born,income,sex") -> str:
+    lines = [*([header.replace(",", delimiter)] if header else []), *(delimiter.join(row) for row in PEOPLE)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def packed(content: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", content)
+    return file.getvalue()
+
+
+FIXED = "".join("{:12}{:15}{}{:>6}{}\n".format(*row) for row in PEOPLE)
+NO_TABLES = {
+    "a codebook": (b'<?xml version="1.0"?>\n<codeBook><dataDscr/></codeBook>\n', "fixed-width"),
+    "names alone": ("".join(f"{first} {last}\n" for first, last, *_ in PEOPLE).encode(), "fixed-width"),
+    "fixed width": (FIXED.encode(), "fixed-width"),
+    "fixed width with commas": (FIXED.replace(" 2", ", 2").encode(), "fixed-width"),
+    "spaces": (people(" ").encode(), "fixed-width"),
+    "no header": (people(header=None).encode(), "perhaps a row"),
+    "no header, semicolons": (people(";", None).encode(), "perhaps a row"),
+    "no header, codes": ("".join(f"{row[-1]},{row[0]},{n}\n" for n, row in enumerate(PEOPLE)).encode(), "perhaps a row"),
+    "every row the same": (b"Annegret,Annegret\n" * 300, "different names"),
+    "two headers": (f"person,,money,,\n{people()}".encode(), "name every column"),
+    "joined files": ((people() + people()).encode(), "repeats the header"),
+    "JSON": (json.dumps([dict(zip("abc", row, strict=False)) for row in PEOPLE]).encode(), "JSON"),
+    "JSON lines": ("".join(f"{json.dumps({'first': row[0], 'last': row[1]})}\n" for row in PEOPLE).encode(), "JSON"),
+    "SQL": (b"INSERT INTO p VALUES ('Annegret', 'Zwiebelkopf');\n" * 300, "SQL"),
+    "PDF": (b"%PDF-1.4\nAnnegret, Zwiebelkopf\n", "PDF"),
+    "a web page": (b"<html><table><tr><td>Annegret</td></tr></table>\n", "web page"),
+    "XML": (b"<rows><row first='Annegret' last='Zwiebelkopf'/></rows>\n", "fixed-width"),
+    "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1Annegret,Zwiebelkopf" + bytes(99), "save the sheet"),
+    "Excel": (packed(b"Annegret,Zwiebelkopf"), "save the sheet"),
+    "packed Excel": (gzip.compress(packed(b"Annegret,Zwiebelkopf")), "name every column"),
+    "pickle": (b"\x80\x04\x95Annegret,Zwiebelkopf\n", "name every column"),
+    "UTF-16": (people().encode("utf-16"), "UTF-16"),
+    "cut off": (gzip.compress(people().encode())[:900], "cut off"),
+    "a row too long": (f"{people()}Annegret,Zwiebelkopf,1950-01-11,7,f,more\n".encode(), "found 6"),
+    "a row too short": (f"{people()}Annegret,Zwiebelkopf\n".encode(), "found 2"),
+    "an open quote": (f'{people()}"Annegret,Zwiebelkopf,1950-01-11,7,f\n'.encode(), "not closed"),
+    "a zero byte": (f"{people()}Anne\0gret,Zwiebelkopf,1950-01-11,7,f\n".encode(), "zero byte"),
+    "a cell without end": (f"{people()}{'Zwiebelkopf' * 20_000},Annegret,1950-01-11,7,f\n".encode(), "longer field"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TABLES)
+def test_what_is_no_table_is_refused_with_the_way_and_without_a_row(name: str, tmp_path: Path) -> None:
+    """A file without a header has a person in its first line: neither a refusal nor a list of columns may show it."""
+    content, way = NO_TABLES[name]
+    path = tmp_path / "public.dat"
+    path.write_bytes(content)
+    requests: list[dict[str, Any]] = [{}, {"important": ("zzz",)}, {"unit": "zzz"}]
+    for request in requests:
+        with pytest.raises(InputError) as refused:
+            read_subject(DraftRequest(name="people", public=str(path), **request), Voice(print))
+        if not request:
+            assert way in str(refused.value)
+        assert not [word for word in (*NAMES, "19", "20037") if word in str(refused.value).replace(str(path), "")]
+
+
+@pytest.mark.parametrize(
+    "header", ["sex,1990,1991,1992", "sex,0,1,2", "sex,1,2,3", "bus,train,sex,2020-01-22", "m,yes,no,other", "sex,a b,c  d,e"]
+)
+def test_a_header_with_years_or_numbers_is_one(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text(f"{header}\n" + "".join(f"{'fm'[n % 2]},{n % 5},{n % 3},{n % 7}\n" for n in range(90)), encoding="utf-8")
+    assert list(read_public_file(path).columns) == header.split(",")
