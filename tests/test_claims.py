@@ -330,7 +330,7 @@ def test_the_families_and_their_guarantees_are_those_of_the_program() -> None:
 
 def test_the_extras_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    named = re.search(r"^Extras: (.+?)\. The tests", text(DOCS / "tutorial.md"), re.MULTILINE | re.DOTALL)
+    named = re.search(r"^Extras: (.+?)\.\s+The tests", text(DOCS / "tutorial.md"), re.MULTILINE | re.DOTALL)
     assert named is not None
     assert set(_INLINE.findall(named[1])) <= set(extras)
     for page in WRITTEN:
