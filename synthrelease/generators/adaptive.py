@@ -490,7 +490,7 @@ class AdaptiveGenerator(Generator):
         A prior may associate any two columns.
         """
         every = self.prior is not None or any(term.ways > 1 for term in self.terms)
-        return super().ties(layout) if every else Ties(chosen=tuple(self.weights(layout)))
+        return super().ties(layout) if every else Ties(chosen=self.weights(layout).keys())
 
     def plan(self, layout: Layout) -> RoundsPlan:
         """Return how the budget is divided, which is public."""

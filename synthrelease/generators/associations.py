@@ -17,10 +17,10 @@ Three public facts determine the answer (theory 12.15, associations that rows ca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -74,7 +74,7 @@ class Ties:
 
     measured: tuple[Columns, ...] = ()
     sums: tuple[Columns, ...] = ()
-    chosen: tuple[Columns, ...] = ()
+    chosen: Collection[Columns] = ()
     public: tuple[Columns, ...] = ()
     drawn_after: tuple[tuple[int, Columns], ...] = ()
 
@@ -323,10 +323,25 @@ class Associations:
         """Return the names of the columns as in the files, with each column of members once."""
         return self.layout.columns if self.linked is None else (*self.linked.of_roots(self.layout.columns), *self.linked.names)
 
-    @cached_property
-    def pairs(self) -> tuple[Association, ...]:
-        """Return the associations of all pairs of columns, in the order of the columns."""
-        return tuple(self.of(*pair) for pair in combinations(self.names, 2))
+    @property
+    def pairs(self) -> Iterator[Association]:
+        """Yield the associations of all pairs of columns, in the order of the columns.
+
+        A thousand columns have half a million pairs. Most of them are in parts of the model that nothing connects. Members,
+        and columns that are drawn after all others, have a graph for each pair.
+        """
+        parts = {column: {column} for column in range(len(self.layout.sizes))}
+        tied = ((column, *near) for column, near in self._graph(0, 0).near.items())
+        for columns in filter(None, (*tied, *self._known)):
+            if not parts[columns[0]].issuperset(columns):
+                joined = set[int]().union(*(parts[column] for column in columns))
+                parts |= dict.fromkeys(joined, joined)
+        plain = self.linked is None and not self.ties.drawn_after
+        for first, second in combinations(self.names, 2):
+            if plain and self._place[second] not in parts[self._place[first]]:
+                yield Association(columns=(first, second), carried="no", how="independent")
+            else:
+                yield self.of(first, second)
 
     @cached_property
     def carried(self) -> CarriedPairs:
@@ -344,6 +359,11 @@ class Associations:
         }
         associations = (self.of(*triple) for triple in sorted(among, key=self._order) if len(triple) == 3)
         return tuple(association for association in associations if association)
+
+    def in_tables(self) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of names, in both orders, that a measured or chosen table contains. `measured` is None for others."""
+        for table in (*self._known, *self.ties.chosen):
+            yield from permutations({self._plain(self.layout.columns[column]) for column in table}, 2)
 
     def _order(self, names: Sequence[str]) -> list[int]:
         return [self.names.index(name) for name in names]
@@ -423,7 +443,8 @@ class Associations:
                 strength=strength,
                 noise_strength=makes,
             )
-        if any(wanted.issubset(table) for table in self.ties.chosen):
+        chosen = self.ties.chosen
+        if tuple(sorted(wanted)) in chosen or any(wanted.issubset(table) for table in chosen if len(table) > len(wanted)):
             names = tuple(self.layout.columns[column] for column in columns)
             return Association(columns=names, carried="not known", how="chosen privately")
         return None
@@ -581,6 +602,17 @@ class TiedColumns:
         """Return the graph without the edge between these two columns."""
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
+    def parts(self) -> list[int]:
+        """Return for each column the first column that a path connects with it."""
+        part = dict[int, int]()
+        for start in self.near:
+            left = [start]
+            while left:
+                if (column := left.pop()) not in part:
+                    part[column] = start
+                    left += self.near[column]
+        return [part[column] for column in self.near]
+
     def borders(self, first: int) -> dict[int, Columns]:
         """Return for each other column that is no neighbour of `first` the neighbours of `first` that lie on paths to it."""
         if first not in self._borders:
@@ -678,12 +710,14 @@ class CarriedPairs:
     def of(cls, models: Sequence[Associations]) -> CarriedPairs:
         """Summarise the pairs of one model, or the pairs that all of several models carry, where any of them may be used."""
         names = models[0].names
-        answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2)}
+        measured, n_pairs = {pair for model in models for pair in model.in_tables()}, math.comb(len(names), 2)
+        answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2) if pair in measured}
         carried = [pair for pair, words in answers.items() if words == {"yes"}]
-        others = [pair for pair, words in answers.items() if words != {"yes"}]
         triples = [model.columns for model in models[0].triples if all(model_.of(*model.columns) for model_ in models[1:])]
+        only = 2 * len(carried) < n_pairs
+        listed = carried if only else [pair for pair in combinations(names, 2) if answers.get(pair) != {"yes"}]
         return cls(
-            pairs=len(answers),
+            pairs=n_pairs,
             triples=math.comb(len(names), 3),
             carried=len(carried),
             unknown=sum("not known" in words and words <= {"not known", "yes"} for words in answers.values()),
@@ -692,8 +726,8 @@ class CarriedPairs:
             ),
             partial=sum("in part" in words and words <= {"in part", "yes"} for words in answers.values()),
             carried_triples=tuple(triples),
-            only=len(carried) < len(others),
-            columns=tuple(_by_column(names, carried if len(carried) < len(others) else others)),
+            only=only,
+            columns=tuple(_by_column(names, listed)),
         )
 
 

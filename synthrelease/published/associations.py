@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from synthrelease.errors import BudgetError
@@ -40,12 +41,13 @@ def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(HEADER)
-    for association in (*associations.pairs, *associations.triples):
+    for association in chain(associations.pairs, associations.triples):
         first, second, *third = association.columns
-        through, apart = ";".join(association.through), ";".join(association.apart)
-        noise = in_rows(association.noise), in_rows(association.mean_cell)
-        repeats = "" if association.repeats is None else f"{association.repeats:.2f}"
-        strengths = ("" if v is None else f"{v:.3g}" for v in (association.strength, association.noise_strength))
-        how = association.carried, association.how, through, *noise, repeats, apart, *strengths
-        lines.writerow([first, second, *(third or [""]), *how])
+        figures = [""] * 7
+        if association.carried != "no":
+            through, apart = ";".join(association.through), ";".join(association.apart)
+            repeats = "" if association.repeats is None else f"{association.repeats:.2f}"
+            strengths = ("" if v is None else f"{v:.3g}" for v in (association.strength, association.noise_strength))
+            figures = [through, in_rows(association.noise), in_rows(association.mean_cell), repeats, apart, *strengths]
+        lines.writerow([first, second, *(third or [""]), association.carried, association.how, *figures])
     return {ASSOCIATIONS: text.getvalue().encode("utf-8")}

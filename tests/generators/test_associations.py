@@ -25,6 +25,7 @@ from synthrelease.generators.associations import (
     LEAST_REPEATED,
     Associations,
     CarriedPairs,
+    Function,
     Strengths,
     TableNoise,
     Ties,
@@ -305,6 +306,29 @@ def test_of_several_generators_what_all_of_them_carry_is_said() -> None:
     assert weakest_of([first.of("b", "c"), second.of("b", "c")]).carried == "no"
     unknown = Associations(layout=layout, ties=Ties(chosen=((0, 1, 2),)))
     assert CarriedPairs.of([unknown]).unknown == 3
+
+
+TABLES = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True).map(sorted).map(tuple), max_size=4)
+
+
+@given(TABLES, TABLES, TABLES, st.sampled_from([(), ((0, (1,)),), ((5, (2, 3)),)]), st.booleans())
+def test_all_pairs_are_those_that_are_asked_one_by_one(
+    measured: list[Columns], chosen: list[Columns], ruled: list[Columns], functions: tuple[Function, ...], members: bool
+) -> None:
+    layout = Layout(columns=("area", "size", "age_1", "job_1", "age_2", "job_2"), sizes=(2,) * 6)
+    slots = (("age_1", "job_1"), ("age_2", "job_2"))
+    linked = Linked(key="home", size="size", names=("age", "job"), slots=slots, whole=frozenset()) if members else None
+    ties = Ties(measured=tuple(measured), chosen=tuple(chosen))
+    found = Associations(layout=layout, ties=ties, ruled=tuple(ruled), functions=functions, linked=linked)
+    pairs = list(combinations(found.names, 2))
+    assert list(found.pairs) == [found.of(*pair) for pair in pairs]
+    assert {pair for pair in pairs if found.measured(*pair) is not None} <= set(found.in_tables())
+    words = [found.measured(*pair) for pair in pairs]
+    every, carried = CarriedPairs.of([found]), [pair for pair, word in zip(pairs, words, strict=True) if word == "yes"]
+    assert (every.pairs, every.carried, every.unknown) == (len(pairs), len(carried), words.count("not known"))
+    assert every.partial == words.count("in part")
+    lines = {frozenset([line.column, other]) for line in every.columns for other in line.others}
+    assert lines == {frozenset(pair) for pair in (carried if every.only else set(pairs) - set(carried))}
 
 
 # --- Noise
