@@ -120,7 +120,12 @@ FAST = (
     "a register in two pieces, a record of piece 1",
     "a rare output beside one that changes the other way, stop probability 1/50",
 )
-SLOW = ("coefficients, fit once, 2 x 3, epsilon 1", "release: marginals, a record turns", "release: a line fitted once")
+SLOW = (
+    "coefficients, fit once, 2 x 3, epsilon 1",
+    "release: marginals, a record turns",
+    "release: a line fitted once",
+    "a scout without a delta and its release",
+)
 
 
 @pytest.mark.slow
@@ -141,6 +146,7 @@ FOUND_FAST = (
     ("the number of rounds is published", 8_000),
     ("a record of another number, charged to one piece", 1_500),
     ("release: faithfulness, a record turns, run with generation noise of a fiftieth", 200),
+    ("a scout without a delta of ten times its epsilon", 200),
 )
 
 

@@ -109,7 +109,10 @@ class Pipeline:
             f"[transformations]\nb = {list(self.binnings)}\n{rules}{generators}[[projections]]\n{self.projection}\n"
             + (self._table("partition", self.partition) if self.partition else "")
             + self._table("budget", (f"generation = {self.generation}", *self.budget))
-            + self._table("selection", (f"stop_probability = {self.stop_probability}", *self.selection))
+            + self._table(
+                "selection",
+                (*([f"stop_probability = {self.stop_probability}"] if self.stop_probability else []), *self.selection),
+            )
         )
 
     @staticmethod

@@ -1,4 +1,5 @@
-"""Cases of scouts: all noisy answers of one look at single columns, beside the guarantee of the look as a whole.
+"""Cases of scouts: all noisy answers of one look at single columns, beside the guarantee of the look as a whole; and a scout
+without a delta with its release, beside their cap.
 
 Two columns have codes and one has texts, frequent enough to be published. The answers are those that `scouting.scout.measured`
 asks for, with its charges. A text of one row is outside of the claim (theory 9.20, texts that no list names): with the stated
@@ -9,8 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -18,11 +22,15 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.privacy.cap import text_threshold
 from synthrelease.privacy.charges import Charge, gaussian
+from synthrelease.releasing.release import release
 from synthrelease.scouting.columns import ScoutedColumn
-from synthrelease.scouting.scout import Scouting, cap_of
+from synthrelease.scouting.scout import Scouting, cap_of, measured
 from synthrelease.scouting.scout_mechanism import dependence, frequent_texts, noisy_tables
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
+from synthrelease.sources.source import Source
+from synthrelease.spec.load import load_spec
+from tests.whole.drawn import pipelines
 from tests.whole.drawn.cases import Case
 
 DRAWS = 10_000
@@ -42,13 +50,16 @@ _FEATURES = (*(f"{name} {code}" for name in ("sex", "works") for code in (1, 2))
 
 
 def scout_cases() -> Iterator[Case]:
-    """A record of another sex, occupation and town."""
+    """A record of another sex, occupation and town; a record that turns, in a scout without a delta and in its release."""
     yield _case("all columns of a record", (_LEFT, _RIGHT))
+    yield _pure_case("a scout without a delta and its release", _PURE)
 
 
 def faulty_scout_cases() -> Iterator[Case]:
     """Known faults: each column with the whole budget; and a text of one row, where no threshold hides it."""
     yield _case("each column with the whole budget", (_LEFT, _RIGHT), shared=False, faulty=True)
+    tenfold = replace(_PURE, cap=replace(_PURE.cap, epsilon=10 * _PURE.cap.epsilon))
+    yield _pure_case("a scout without a delta of ten times its epsilon", tenfold, faulty=True)
     alone = ((1, 1, 2), *_OTHERS)
     yield _case("a text of one row without a threshold", (alone, _RIGHT), threshold=-(10**6), faulty=True)
 
@@ -99,4 +110,58 @@ def _answers(
         of_towns = [texts.get(town, -1) for town in _TOWNS]
         moved = sum(int(pair[0] - pair[1]) for pair in (tables[0], tables[1], of_towns))
         outputs.append([*tables[0], *tables[1], steps / one * len(rows), *of_towns, moved])
+    return np.array(outputs, dtype=float)
+
+
+_LISTED = tuple(
+    ScoutedColumn(name=name, kind="listed", codes=dict.fromkeys(codes, "")) for name, codes in {"a": "01", "b": "012"}.items()
+)
+_PURE = Scouting(
+    title="",
+    columns=_LISTED,
+    policy=InputTable(),
+    unit=UnitTable(),
+    cap=cap_of(_LISTED, Fraction(3, 2), Fraction(0), tests=Fraction(3, 4)),
+    rows=6,
+)
+_RELEASE = pipelines.Pipeline(
+    name="after a scout without a delta",
+    criteria=(("marginals", pipelines.MARGINALS.replace("threshold = 0.4", "threshold = 2")),),
+    neighbours=pipelines._TURNED,
+    generation="0.25",
+    stop_probability="",
+    selection=(
+        'mode = "hidden_number"',
+        "rounds = { 1 = 1 }",
+        pipelines.JOINT,
+        f'[scout]\nepsilon = 1.5\ndelta = 0\nrho = 0\nrare = 0\ntests = 0.75\ndocument = "{"ab" * 32}"',
+    ),
+)
+
+
+def _pure_case(name: str, scouting: Scouting, *, faulty: bool = False) -> Case:
+    """Whole scouts with their releases: epsilons without a delta add up (theory 1.1, sequential composition)."""
+    counts = [f"{column.name} {code or 'no value'}" for column in _LISTED for code in (*column.codes, "", "other")]
+    outcomes = ("released", "configuration", "number of rows", *(f"rows in cell {cell}" for cell in range(6)), "score")
+    return Case(
+        family="scout",
+        name=name,
+        claim=float(_PURE.cap.epsilon),
+        draw=partial(_scouted_and_released, scouting),
+        sides=("left", "right"),
+        features=(*counts, "dependence", *outcomes),
+        draws=pipelines.FAULTY_DRAWS if faulty else pipelines.DRAWS,
+        faulty=faulty,
+    )
+
+
+def _scouted_and_released(scouting: Scouting, side: str, draws: int) -> np.ndarray:
+    """Return (draws, 20) everything that a scout and its release publish, as numbers."""
+    with TemporaryDirectory() as folder:
+        configuration, data = _RELEASE.written(Path(folder), side)
+        spec, outputs = load_spec(configuration), []
+        for _ in range(draws):
+            document = measured(scouting, Source.of(data))
+            counts = [count for part in document.columns for count in (*part.counts.values(), part.other)]
+            outputs.append([*counts, document.dependence.steps, *pipelines._published(spec, release(spec, data))])
     return np.array(outputs, dtype=float)
