@@ -69,11 +69,12 @@ class BinRule:
 
     Attributes
     ----------
+    layout : the bins of each column.
     n_rows, problems, misfits : the attributes of `CountedRows` for all batches so far.
     """
 
     def __init__(self, schema: Schema, policy: InputTable):
-        self._schema, self._policy = schema, policy
+        self._schema, self._policy, self.layout = schema, policy, schema.layout
         self._known: list[dict[str, Known]] = [{} for _ in schema.columns]
         self._read = [index for index, column in enumerate(schema.columns) if column.counts is None]
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()

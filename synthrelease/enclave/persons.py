@@ -110,6 +110,7 @@ def first_rows(
     raw: Plausibility,
     unit: UnitTable,
     entropy: SystemEntropy = SYSTEM,
+    rule: BinRule | None = None,
 ) -> CountedRows:
     """Count the first rows of all persons. `n_rows` is the number of persons times the largest number of rows of each.
 
@@ -119,6 +120,7 @@ def first_rows(
     unit : how rows belong to persons; it must have a key. Rows without a key are left out.
     entropy : source of the coins that order a person's rows with equal order columns; other than the operating system only for
         public files.
+    rule : the rule that gives each text its bin; None for the bins of the schema.
 
     Raises
     ------
@@ -126,8 +128,8 @@ def first_rows(
     """
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
-    rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.order))
-    mark = marker(policy)
+    rule = rule or BinRule(schema, policy)
+    persons, mark = Persons(rule.layout, unit.records, len(unit.order)), marker(policy)
     orders = [order_of(dates_in(schema, name), policy) for name in unit.order]
     for _, columns in rows:
         digits = rule.bins(columns)

@@ -4,6 +4,9 @@ A text is taken without spaces around it and cut after 100 characters, and a num
 function of its row alone (theory 1.8, reading row by row). Every text is counted: with a limit on their number, one row could
 displace the texts of other rows (theory 9.20, texts that no list names). Memory grows with the number of rows. Before the
 charge, the memory for the stated number of rows is compared with the machine's.
+
+With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until then numbers stand
+for the texts of all rows, in the order of the file. Counts and outputs do not depend on this order.
 """
 
 from __future__ import annotations
@@ -14,13 +17,20 @@ from typing import TypeVar
 
 import numpy as np
 
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
+from synthrelease.enclave.counting import BinRule, CellCount
 from synthrelease.enclave.door import opaque
+from synthrelease.enclave.persons import first_rows
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.values import number_form
+from synthrelease.enclave.texts import Texts
+from synthrelease.enclave.values import Digits, number_form
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
+from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source
 
 Result = TypeVar("Result")
@@ -46,28 +56,50 @@ class PrivateTexts:
         return opaque(lambda: mechanism(self.__columns))
 
 
+class _Numbered(BinRule):
+    """A rule that gives each new text of a column the next number as its bin."""
+
+    def __init__(self, columns: Mapping[str, Collection[str]], policy: InputTable):
+        super().__init__(Schema(columns=()), policy)
+        self.layout = Layout(columns=(*columns,), sizes=(MOST_ROWS,) * len(columns))
+        self._columns, self.numbers = columns, [dict[str, int]() for _ in columns]
+
+    def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
+        digits = list[Digits]()
+        for known, (name, missing) in zip(self.numbers, self._columns.items(), strict=True):
+            forms = (normal_form(text, self._policy, missing) for text in columns[name].texts)
+            of_text = np.array([known.setdefault(form, len(known)) for form in forms])
+            digits.append(Digits(of_text=of_text, codes=columns[name].codes))
+        return digits
+
+
 def count_texts(
-    data: Source, columns: Mapping[str, Collection[str]], policy: InputTable, planned: Sequence[Charge]
+    data: Source, columns: Mapping[str, Collection[str]], policy: InputTable, planned: Sequence[Charge], unit: UnitTable
 ) -> PrivateTexts:
     """Read these columns once and count their texts.
 
     Parameters
     ----------
     columns : the columns, each with the texts that mean a gap in addition to those of the policy.
+    unit : how rows belong to persons. With a key, the first rows of each person are counted.
 
     Raises
     ------
     InputError : as `reading.batches`, with the name of the file and no cause that saw a value.
     """
-    problem, counted = "", {name: Counter[str]() for name in columns}
+    problem, counted, rule = "", dict[str, Counter[str]](), _Numbered(columns, policy)
+    key, nothing = [] if unit.key is None else [unit.key, *unit.order], Schema(columns=())
     try:
-        for _, texts in batches(data, Schema(columns=()), policy, [*columns], only=True):
-            for name, missing in columns.items():
-                cells = texts[name]
-                rows = np.bincount(cells.codes, minlength=len(cells.texts)).tolist()
-                for text, count in zip(cells.texts, rows, strict=True):
-                    if count:
-                        counted[name][normal_form(text, policy, missing)] += count
+        rows, cells = batches(data, nothing, policy, [*columns, *key], only=True), CellCount(rule.layout)
+        if key:
+            kept = first_rows(rows, nothing, policy, Plausibility(layout=rule.layout, masks=()), unit, rule=rule).cells
+        else:
+            for _, texts in rows:
+                cells.add(rule.bins(texts))
+            kept = cells.total()
+        for place, (name, known) in enumerate(zip(columns, rule.numbers, strict=True)):
+            held = np.bincount(kept.digits(place), weights=kept.counts, minlength=len(known)).astype(np.int64).tolist()
+            counted[name] = Counter({text: count for text, count in zip(known, held, strict=True) if count})
     except InputError as error:
         problem = str(error)
     if problem:

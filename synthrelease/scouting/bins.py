@@ -14,10 +14,12 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from synthrelease.scouting.columns import EMPTY, FULL, ScoutedColumn
+from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fillers_from
 
-MASS, TAIL, ALONE = Fraction(1, 8), 0.02, 0.03
-"""Shares of the rows: usual share of a bin of numbers, least share of a tail, least share of a 0 with a bin of its own."""
+MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
+"""Shares of the rows: a usual bin of numbers, the least frequent 0 with a bin of its own, and the smallest usual bin."""
+FEW_NUMBERS, TAIL = 1 / 5, 0.02
+"""Shares of the numbers without a frequent 0: a usual bin where most rows have no number, and the smallest bin at an end."""
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE = 5, 3, 12, 0.01
@@ -34,6 +36,7 @@ class ScoutedBins:
     edges : lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for other columns.
     numbers : mean of each bin of a numeric column, computed from noisy counts.
     codes : codes or texts with a bin of their own; all other codes share one bin. Empty for numeric columns.
+    fillers : whether the last bin may hold codes such as 98 or 9999: it ends at a power of ten, above a gap.
     gaps : noisy number of rows without a value, or in a numeric column with a text that is no number.
     """
 
@@ -41,6 +44,7 @@ class ScoutedBins:
     edges: tuple[Fraction, ...] = ()
     numbers: tuple[float, ...] = ()
     codes: tuple[str, ...] = ()
+    fillers: bool = False
     gaps: int = 0
 
     @property
@@ -57,8 +61,7 @@ class ScoutedBins:
         """
         column = self.column
         if column.kind == "number":
-            places = column.groups(self.edges[:-1])
-            return np.minimum(np.maximum(places, 0), self.n_bins)
+            return np.clip(column.groups(self.edges[:-1]), 0, self.n_bins)
         listed = tuple(column.codes) or tuple(found)
         place = {code: index for index, code in enumerate(self.codes)}
         return np.array([*(place.get(code, len(place)) for code in listed), len(place), len(place) + 1])
@@ -93,8 +96,8 @@ def number_bins(
 ) -> ScoutedBins:
     """Return the bins of a numeric column.
 
-    A bin has about an eighth of the rows and round limits. The outermost bins have fewer rows, and a frequent 0 has a bin of
-    its own.
+    A bin has about an eighth of the rows, or a fifth of the numbers where they are few, and round limits. The outermost bins
+    have fewer rows. A frequent 0 and codes such as 9999 have a bin of their own, and the limits of the codebook are kept.
 
     Parameters
     ----------
@@ -118,29 +121,30 @@ def number_bins(
     first = 0 if column.low is not None else looked.index(looked[filled[0]])
     last = len(cells) - 1 if column.high is not None else bisect_right(looked, looked[filled[-1]]) - 1
     cells = cells[first : last + 1]
-    tail = max(TAIL * rows, NOISE_OF_BIN * deviation)
-    cuts = {cells[0][0]}
-    zero = next((place for place, (low, high, count) in enumerate(cells) if low == 0 and count > max(ALONE * rows, tail)), None)
-    parts = [cells]
-    if zero is not None:  # the cells that follow up to 1, as far as none has rows, so that the bin of 0 has a plain limit
-        end = next(
-            (place for place in range(zero + 1, len(cells)) if place + first in filled or cells[place][1] > 1), len(cells)
-        )
-        parts = [cells[:zero], [cells[zero], *((low, high, 0) for low, high, _ in cells[zero + 1 : end])], cells[end:]]
-    for part in filter(None, parts):
-        mass = sum(count for _, _, count in part)
-        if mass >= tail or part[0][0] == 0:
+    noise = NOISE_OF_BIN * deviation
+    zero = next((place for place, (low, _, count) in enumerate(cells) if low == 0 and count > max(ALONE * rows, noise)), None)
+    numbers = sum(count for place, (_, _, count) in enumerate(cells) if place != zero)
+    tail, mass = max(TAIL * numbers, noise), min(MASS * rows, max(FEW_NUMBERS * numbers, LEAST * rows))
+    alone = {cells[0][0], *column.limits}
+    if zero is not None:  # with the cells that follow up to 1, as far as none has rows, so that the bin of 0 has a plain limit
+        end = next((at for at in range(zero + 1, len(cells)) if at + first in filled or cells[at][1] > 1), len(cells) - 1)
+        alone |= {cells[zero][0], cells[end][0]}
+    low, high, count = cells[-1]
+    if fillers := len(cells) > 1 and low == fillers_from(high) and not cells[-2][2] and count > noise:
+        alone.add(low)
+    starts = [place for place, (low, _, _) in enumerate(cells) if low in alone]
+    cuts = set[Fraction]()
+    for part in (cells[start:end] for start, end in pairwise([*starts, len(cells)])):
+        if part[0] is cells[0] or part[0][0] in (0, *column.limits) or sum(count for _, _, count in part) >= tail:
             cuts.add(part[0][0])
-        cuts |= {*_cuts(part, float(MASS * rows), tail)}
+        if zero is None or part[0] is not cells[zero]:
+            cuts |= {*_cuts(part, mass, tail)}
     whole = int(column.whole)
-    limits = [*sorted(cuts), cells[-1][1]]
-    if column.low is not None:
-        limits[0] = column.low
-    if column.high is not None:
-        limits[-1] = column.high + whole
+    limits = [*sorted(cuts), cells[-1][1] if column.high is None else column.high + whole]
+    limits[0] = limits[0] if column.low is None else column.low
     cells = [(max(low, limits[0]), min(high, limits[-1]), count) for low, high, count in cells]
     means = [_mean(low, high, [cell for cell in cells if low <= cell[0] < high], whole) for low, high in pairwise(limits)]
-    return ScoutedBins(column=column, edges=tuple(limits), numbers=tuple(means), gaps=gaps)
+    return ScoutedBins(column=column, edges=tuple(limits), numbers=tuple(means), fillers=fillers, gaps=gaps)
 
 
 _Cells = Sequence[tuple[Fraction, Fraction, int]]
@@ -164,9 +168,11 @@ def _cuts(cells: _Cells, mass: float, tail: float) -> Iterator[Fraction]:
     yield from (cells[place][0] for place in (start, end) if 0 < place < len(cells))
     at = start
     while below[end] - below[at] > 1.4 * goal:
-        near = [place for place in range(at + 1, end) if 0.65 * goal <= below[place] - below[at] <= 1.35 * goal]
+        near = [place for place in range(at + 1, end) if 0.5 * goal <= below[place] - below[at] <= 1.5 * goal]
         near = [place for place in near if below[end] - below[place] >= tail]
-        near = [place for place in near if below[place] > below[max(0, place - 2)]]  # a limit beyond a gap says nothing
+        # a limit within a gap says nothing
+        near = [place for place in near if cells[place][2] or below[place] > below[max(0, place - 2)]]
+        near.sort(key=lambda place: abs(below[place] - below[at] - goal))
         after = [place for place in range(at + 1, end) if below[place] - below[at] > tail and below[end] - below[place] >= tail]
         at = _roundest(cells, near) or (after[0] if after else end)
         if at == end:
@@ -174,23 +180,16 @@ def _cuts(cells: _Cells, mass: float, tail: float) -> Iterator[Fraction]:
         yield cells[at][0]
 
 
-_ROUND = [Fraction(10) ** power * factor for power in range(12, -10, -1) for factor in (5, 2, 1)]
-
-
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the cell with the roundest lower edge, the middle one of equals; None if there are no cells."""
-    if not places:
-        return None
-    best = max(_roundness(cells[place][0]) for place in places)
-    equal = [place for place in places if _roundness(cells[place][0]) == best]
-    return equal[len(equal) // 2]
+    """Return the index of the cell with the roundest lower edge, the first one of equals; None if there are no cells."""
+    return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 
 def _roundness(number: Fraction) -> int:
     """Return a rank of how round a number is: the rank of the largest of ..., 0.5, 1, 2, 5, 10, ... that divides it."""
     if not number:
         return 1000
-    return next((len(_ROUND) - place for place, step in enumerate(_ROUND) if not number % step), 0)
+    return max((rank for rank, step in enumerate(ROUND, 1) if not number % step), default=0)
 
 
 def _mean(low: Fraction, high: Fraction, cells: _Cells, whole: int) -> float:

@@ -4,7 +4,8 @@
 
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
 to meanings. `min` and `max` among the values say that the column holds numbers. An entry may also be the object of codes alone,
-or a text, which is the description. `kind` ("integer", "number", "code" or "text") states the kind of the column.
+or a text, which is the description. `kind` ("integer", "number", "code" or "text") states the kind of the column. `limits` is a
+list of numbers at which a bin begins in any case.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min` and `max`.
@@ -71,6 +72,7 @@ class CodebookEntry:
     code : whether the codebook says that the column holds codes or texts.
     low, high : smallest and largest number; None if not stated.
     whole : whether the codebook says that the numbers are integers.
+    limits : numbers at which a bin begins in any case.
     """
 
     description: str = ""
@@ -81,6 +83,7 @@ class CodebookEntry:
     low: Fraction | None = None
     high: Fraction | None = None
     whole: bool = False
+    limits: tuple[Fraction, ...] = ()
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
         """Return this entry with the parts that it does not state taken from `second`, and the missing codes of both
@@ -95,6 +98,7 @@ class CodebookEntry:
             low=self.low if self.low is not None else second.low,
             high=self.high if self.high is not None else second.high,
             whole=self.whole or second.whole,
+            limits=self.limits or second.limits,
         )
 
 
@@ -277,11 +281,14 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         return CodebookEntry(description=_line(about))
     if not isinstance(about, dict):
         raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
-    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind"} & set(about)
+    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind", "limits"} & set(about)
     kind = _kind(about.get("kind"))
     values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
     if not described:
         values = about
+    limits = [*map(_number, stated if isinstance(stated := about.get("limits", []), list) else [None])]
+    if None in limits:
+        raise _UnreadableCodebook(f"expected a list of numbers as limits of the column {name!r}, found something else")
     labels = {str(code): _line(str(text)) for code, text in (values or {}).items() if code not in _RANGE}
     low, high = _bounds(values or {})
     return CodebookEntry(
@@ -293,6 +300,7 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         whole=kind == "integer",
         low=low,
         high=high,
+        limits=tuple(limit for limit in limits if limit is not None),
     )
 
 
@@ -317,7 +325,7 @@ def _of_csv(text: str) -> dict[str, CodebookEntry]:
     delimiter = max(",;\t|", key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     header = [name.strip().lower() for name in next(rows, [])]
-    indices = {key: _place(header, names) for key, names in _HEADERS.items()}
+    indices = {key: next((header.index(name) for name in names if name in header), None) for key, names in _HEADERS.items()}
     if indices["column"] is None or (indices["label"] is None and indices["kind"] is None):
         raise _UnreadableCodebook(
             "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
@@ -340,10 +348,6 @@ def _of_csv(text: str) -> dict[str, CodebookEntry]:
             entry = replace(entry, number=number, code=not number, whole=kind == "integer", low=low, high=high)
         entries[cells["column"]] = entry
     return entries
-
-
-def _place(header: list[str], names: Iterable[str]) -> int | None:
-    return next((header.index(name) for name in names if name in header), None)
 
 
 def no_answers(labels: Mapping[str, str]) -> frozenset[str]:

@@ -25,10 +25,12 @@ UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
 SMALLEST, LARGEST = -6, 12
 """Powers of ten between which numbers without bounds are counted. Numbers beyond count in the outermost cells."""
 STEPS = 50
-"""The largest number of steps into which a cell that holds all rows is cut for the second table."""
+"""The largest number of steps into which a cell that holds all numbers is cut for the second table."""
 FULL, EMPTY = 4.0, 2.5
-"""Limits in standard deviations of the noise. Cells with counts above `FULL` are cut; counts up to `EMPTY` are treated as 0."""
-_LADDER = (1, 2, 5)
+"""Limits in standard deviations of the noise. Cells with counts above `FULL` are cut, into steps with as many rows on average;
+counts up to `EMPTY` are treated as 0."""
+ROUND = [Fraction(10) ** power * factor for power in range(-12, 19) for factor in (1, 2, 5)]
+"""Round numbers in ascending order: widths of cells, and divisors that make a limit round."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,22 +50,16 @@ class Cell:
         If no such width divides the cell, the result is the lower edge of the cell alone.
         """
         width = self.high - self.low
-        for step in _steps_from(self.step, width):
-            round_enough = parts == math.inf or step == width or not _is_two(step)
+        for place, step in enumerate(ROUND):  # 2 times a power of ten gives limits such as 46, where a person would choose 45
+            round_enough = self.step <= step <= width and (parts == math.inf or step == width or place % 3 != 1)
             if round_enough and width / step <= max(1.0, parts) and not (width % step or step % self.step):
                 return [self.low + step * place for place in range(int(width / step))]
         return [self.low]
 
 
-def _is_two(step: Fraction) -> bool:
-    """Return whether a step is 2 times a power of ten. Such steps give limits such as 46, where a person would choose 45."""
-    return step / Fraction(10) ** math.floor(math.log10(step)) == 2
-
-
-def _steps_from(least: Fraction, most: Fraction) -> list[Fraction]:
-    power = Fraction(10) ** math.floor(math.log10(least))
-    steps = [power * Fraction(10) ** above * factor for above in range(4) for factor in _LADDER]
-    return [step for step in steps if least <= step <= most]
+def fillers_from(high: Fraction) -> Fraction:
+    """Return the lower edge of the cell below a power of ten in which registers write codes such as 97, 998 or 99999."""
+    return high - max(Fraction(10), high / 100)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +74,7 @@ class ScoutedColumn:
     missing : texts that stand for a missing answer.
     low, high : smallest and largest number; None if not stated.
     whole : whether the numbers are integers. Other numbers then count as texts that are no number.
+    limits : numbers at which a bin begins in any case, such as 37 weeks for births at term.
     """
 
     name: str
@@ -88,6 +85,7 @@ class ScoutedColumn:
     low: Fraction | None = None
     high: Fraction | None = None
     whole: bool = False
+    limits: tuple[Fraction, ...] = ()
 
     @property
     def queries(self) -> int:
@@ -102,30 +100,35 @@ class ScoutedColumn:
     @cached_property
     def atoms(self) -> tuple[Fraction, ...]:
         """The lower edges of the finest bins of a numeric column, in all cells."""
-        return _atoms(self.low, self.high, self.whole)
+        return _atoms(self.low, self.high, self.whole, self.limits)
 
-    @property
+    @cached_property
     def _floats(self) -> tuple[float, ...]:
-        return _floats(self.low, self.high, self.whole)
+        return tuple(map(float, self.atoms))
 
     @property
     def first_look(self) -> tuple[Fraction, ...]:
         """The lower edges of the cells of the first table."""
         return tuple(cell.low for cell in self.cells)
 
-    def second_look(self, counts: Sequence[int], deviation: float, rows: int) -> tuple[Fraction, ...]:
+    def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
         """Return the lower edges of the cells of the second table.
+
+        A cell has as many steps as it has fiftieths of all numbers, without a frequent 0, if the noise allows it.
 
         Parameters
         ----------
         counts : noisy counts of the cells of the first table. The result depends on no other private value.
         deviation : standard deviation of the noise of a count.
-        rows : number of rows of the file.
         """
-        edges: list[Fraction] = []
-        for cell, count in zip(self.cells, counts, strict=False):
-            edges += cell.edges(STEPS * count / rows) if count > FULL * deviation else [cell.low]
-        return tuple(edges)
+        full = [(cell, count) for cell, count in zip(self.cells, counts, strict=False) if count > FULL * deviation]
+        numbers = sum(count for cell, count in full if cell.low or cell.high > 1)
+        edges = {*self.first_look, *self.limits} & {*self.atoms}
+        for cell, count in full:
+            edges |= {*cell.edges(min(STEPS * count / max(numbers, 1), count / max(1.0, FULL * deviation)))}
+            if cell.high == 2 * cell.low == 100 * cell.step >= 100:
+                edges.add(fillers_from(cell.high))
+        return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
         """Return (n_atoms + 2,) the cell of each finest bin, for cells with these lower edges.
@@ -182,36 +185,22 @@ def _cells(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Ce
 
 
 @lru_cache(maxsize=256)
-def _atoms(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Fraction, ...]:
-    return tuple(edge for cell in _cells(low, high, whole) for edge in cell.edges())
-
-
-@lru_cache(maxsize=256)
-def _floats(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[float, ...]:
-    return tuple(map(float, _atoms(low, high, whole)))
+def _atoms(low: Fraction | None, high: Fraction | None, whole: bool, limits: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    cells = _cells(low, high, whole)
+    inside = (limit for limit in limits if cells[0].low < limit < cells[-1].high)
+    return tuple(sorted({*inside, *(edge for cell in cells for edge in cell.edges())}))
 
 
 def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
     """Return cells of equal width if both bounds are stated and near each other, as for years; otherwise no cells."""
     if low is None or high is None:
         return []
-    near = low * high > 0 and max(abs(low), abs(high)) <= 10 * min(abs(low), abs(high))
+    near = low * high > 0 and max(abs(low), abs(high)) <= 10 * min(abs(low), abs(high)) and high - low < ROUND[-1]
     if not (near or (whole and high - low <= 60)):
         return []
-    least = Fraction(1) if whole else Fraction(0)
-    wide = max(least, _round_up((high - low) / 20))
-    fine = max(least, _round_up((high - low) / 400))
-    cells, start = list[Cell](), (low // wide) * wide
-    end = high + 1 if whole else high
-    while start < end or not cells:
-        cells.append(Cell(low=start, high=start + wide, step=fine))
-        start += wide
-    return cells
-
-
-def _round_up(least: Fraction) -> Fraction:
-    power = Fraction(10) ** math.floor(math.log10(least))
-    return next(power * factor for factor in (*_LADDER, 10) if power * factor >= least)
+    wide, fine = (next(step for step in ROUND if step >= max((high - low) / parts, Fraction(whole))) for parts in (20, 400))
+    first, last = low // wide, -(-(high + whole) // wide)
+    return [Cell(low=place * wide, high=(place + 1) * wide, step=fine) for place in range(first, max(last, first + 1))]
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
@@ -263,12 +252,16 @@ def scouted_columns(
     asked = tuple(column for column in columns if column is not None)
     out_of_order = [each.name for each in asked if each.low is not None and each.high is not None and not each.low < each.high]
     broken = [
-        each.name for each in asked if each.whole and any(bound % 1 for bound in (each.low, each.high) if bound is not None)
+        each.name
+        for each in asked
+        if each.whole and any(bound % 1 for bound in (each.low, each.high, *each.limits) if bound is not None)
     ]
     if out_of_order:
         raise InputError(f"expected min below max, found another order for {listing(out_of_order)}. Nothing was read.")
     if broken:
-        raise InputError(f"expected whole numbers as bounds of integers, found others for {listing(broken)}. Nothing was read.")
+        raise InputError(
+            f"expected whole numbers as bounds and limits of integers, found others for {listing(broken)}. Nothing was read."
+        )
     if len(asked) < 2:
         raise InputError(f"expected at least two columns, found only {listing(names)}. Nothing was read.")
     return asked
@@ -278,7 +271,9 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
     codes = {code: label for code, label in entry.labels.items() if code not in entry.missing}
     about = {"name": name, "description": entry.description, "missing": tuple(sorted(entry.missing))}
     if entry.number and not entry.code:
-        return ScoutedColumn(kind="number", low=entry.low, high=entry.high, whole=entry.whole, **about)  # type: ignore[arg-type]
+        low, high = entry.low, entry.high
+        limits = tuple(each for each in entry.limits if (low is None or low < each) and (high is None or each <= high))
+        return ScoutedColumn(kind="number", low=low, high=high, whole=entry.whole, limits=limits, **about)  # type: ignore[arg-type]
     if codes:
         return ScoutedColumn(kind="listed", codes=codes, **about)  # type: ignore[arg-type]
     return ScoutedColumn(kind="texts", **about) if entry.code else None  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ class ScoutedPart(Part):
 
     Attributes
     ----------
-    name, kind, description, codes, missing, low, high, whole : the column as in `ScoutedColumn`.
+    name, kind, description, codes, missing, low, high, whole, limits : the column as in `ScoutedColumn`.
     first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
         that are no number and of missing values.
     counts : for codes and texts, the count of each; the empty text "" stands for missing values.
@@ -44,6 +44,7 @@ class ScoutedPart(Part):
     low: ExactBound
     high: ExactBound
     whole: bool
+    limits: list[ExactText] = []
     first: list[Count] = []
     second: list[Count] = []
     counts: dict[str, Count] = {}
@@ -52,7 +53,7 @@ class ScoutedPart(Part):
     @cached_property
     def column(self) -> ScoutedColumn:
         """The column as the scout counted it, without its noisy counts."""
-        return self.value_of(ScoutedColumn)
+        return self.value_of(ScoutedColumn, limits=tuple(map(Fraction, self.limits)))
 
     @property
     def gaps(self) -> int:
@@ -171,7 +172,7 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of a column in a draft, which depend on the column's noisy counts alone."""
     column = part.column
     if column.kind == "number":
-        edges = column.second_look(part.first, deviation, rows)
+        edges = column.second_look(part.first, deviation)
         return number_bins(column, part.first, edges, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
     counts = {text: count for text, count in part.counts.items() if text}
     return code_bins(column, counts, part.gaps, rows=rows, deviation=deviation)
@@ -185,7 +186,7 @@ def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
     for part in document.columns:
         column = part.column
         if column.kind == "number":
-            edges = column.second_look(part.first, document.deviation, document.rows)
+            edges = column.second_look(part.first, document.deviation)
             ends = [*edges[1:], column.cells[-1].high]
             texts = [f"{_plain(low)} to below {_plain(high)}" for low, high in zip(edges, ends, strict=True)]
             yield from ((part.name, text, count, 1) for text, count in zip((*texts, UNREAD, GAP), part.second, strict=True))

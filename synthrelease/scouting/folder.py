@@ -10,10 +10,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from synthrelease import __version__
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import InputError, SynthreleaseError
 from synthrelease.privacy.cap import text_threshold
-from synthrelease.published.base import CHECKSUMS, Files, json_bytes, read_checksums
+from synthrelease.published.base import CHECKSUMS, json_bytes, read_checksums, sha256
 from synthrelease.published.verify.checks import Check, Report
 from synthrelease.scouting.document import NAME, ScoutDocument, lines_of
 from synthrelease.scouting.pages import pages
@@ -58,13 +59,12 @@ def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
 
 
 def _read(content: bytes) -> ScoutDocument:
-    problem = ""
     try:
         return ScoutDocument.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    raise InputError(f"{NAME}: expected the document of a scout, found other content ({problem}).")
+        raise InputError(f"{NAME}: expected the document of a scout, found other content ({problem}).") from None
 
 
 def verify_scout(folder: Path) -> Report:
@@ -80,12 +80,15 @@ def verify_scout(folder: Path) -> Report:
         checks.append(Check(name=NAME, found=f"{len(document.columns)} columns, {document.rows:,} rows"))
         checks.append(Check(name="cap", found=_cap_words(document), problems=tuple(_cap_problems(document))))
         checks.append(Check(name="tables", found="cells that follow the codebook", problems=tuple(_table_problems(document))))
-        again = files_of(document)
+        again, other = files_of(document), document.written_by != __version__
+        compared = [name for name in again if not other or name == NAME or name not in files]
         wrong = tuple(
-            f"{name}: expected the contents of {NAME}, found others" for name in again if files.get(name) != again[name]
+            f"{name}: expected the contents of {NAME}, found others" for name in compared if files.get(name) != again[name]
         )
         wrong += tuple(f"{name}: expected no further file, found this one" for name in files if name not in (*again, CHECKSUMS))
-        checks.append(Check(name="documents", found=f"{len(again)} files agree with {NAME}", problems=wrong))
+        writer = f"Written by another version, synthrelease {document.written_by}; pages not compared."
+        found = f"{len(compared)} of {len(again)} files agree with {NAME}"
+        checks.append(Check(name="documents", found=found, problems=wrong, limits=(writer,) if other else ()))
     except (SynthreleaseError, ValueError, KeyError, IndexError, ArithmeticError) as error:
         checks.append(Check(name=NAME, problems=(f"{error}",)))
     beyond = (
@@ -97,8 +100,7 @@ def verify_scout(folder: Path) -> Report:
 
 def _checksums(files: Mapping[str, bytes]) -> Check:
     listed = read_checksums(files.get(CHECKSUMS, b"x"))
-    known = Files(files)
-    actual = {name: known.sha256(name) for name in files if name != CHECKSUMS}
+    actual = {name: sha256(content) for name, content in files.items() if name != CHECKSUMS}
     problems = () if listed == actual else (f"{CHECKSUMS}: expected the checksums of the files, found other checksums",)
     return Check(name="checksums", found=f"{len(actual)} files as listed", problems=problems)
 
@@ -116,8 +118,6 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
         yield "cap: expected a part of the cost for tables and a part for the dependence, found another division"
     if texts and document.cap.pure:
         yield "columns: with a delta of 0, expected only codes or numbers, found texts without a list of codes"
-    if texts and document.key is not None:
-        yield "columns: with a key of persons, expected only codes or numbers, found texts without a list of codes"
 
 
 def _table_problems(document: ScoutDocument) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _table_problems(document: ScoutDocument) -> Iterator[str]:
     for part in document.columns:
         column, wanted = part.column, f"{part.name}: expected"
         if column.kind == "number":
-            edges = column.second_look(part.first, document.deviation, document.rows)
+            edges = column.second_look(part.first, document.deviation)
             if len(part.first) != len(column.cells) + 2 or len(part.second) != len(edges) + 2 or part.counts:
                 yield f"{wanted} tables of {len(column.cells) + 2} and {len(edges) + 2} counts, found other tables"
         elif column.kind == "listed":

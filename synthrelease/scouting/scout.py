@@ -14,17 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
 from synthrelease import __version__
 from synthrelease.bundle.write import check_free, taking, write_folder
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.unlisted import count_texts
-from synthrelease.errors import BudgetError, InputError, SpecError, listing
+from synthrelease.errors import BudgetError, InputError, listing
 from synthrelease.privacy.cap import Cap, text_threshold
 from synthrelease.privacy.charges import Charge, decimal_text, exact, gaussian, mechanism, rounded_down
 from synthrelease.privacy.curves import rho_within
@@ -39,14 +37,12 @@ from synthrelease.scouting.codebook import read_codebook
 from synthrelease.scouting.columns import ScoutedColumn, schema_of, scouted_columns
 from synthrelease.scouting.document import DependencePart, ScoutDocument, ScoutedPart, bins_of
 from synthrelease.scouting.folder import files_of
-from synthrelease.settings.base import SpecTable
 from synthrelease.settings.columns import InputTable
-from synthrelease.settings.mistakes import validated
+from synthrelease.settings.mistakes import valid
 from synthrelease.settings.tables import RANDOM, UnitTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.requests import ScoutRequest
 
-Table = TypeVar("Table", bound=SpecTable)
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
 """Default part of the cap's rho that pays for the tables, and part of the scout's cost that pays for the dependence."""
 KEPT_FOR_TESTS = Fraction(3, 25)
@@ -99,19 +95,16 @@ class Scouting:
         own = [key] if key is not None and key in book.entries else []
         columns = scouted_columns(book.entries, request.only, (*request.leave_out, *own))
         written = {name: getattr(request, name) for name in ("delimiter", "encoding", "decimal")}
-        policy = _settings(InputTable, written | {"fixed_width": book.positions})
+        policy = valid(InputTable, written | {"fixed_width": book.positions}, "the command")
         order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
-        unit = _settings(UnitTable, {"key": key, "first_by": order} if key else {})
+        unit = valid(UnitTable, {"key": key, "first_by": order} if key else {}, "the command")
         if not unit.answered or (request.first_by and key is None):
             raise InputError("--first-by: expected columns or random with --unit KEY, and none otherwise. Nothing was read.")
-        problem = ""
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
             cap = cap_of(columns, exact(request.cap), exact(request.delta), rho, tests)
         except ValueError as error:
-            problem = str(error)
-        if problem:
-            raise InputError(f"--cap, --delta, --rho, --tests: {problem}. Nothing was read.")
+            raise InputError(f"--cap, --delta, --rho, --tests: {error}. Nothing was read.") from None
         title = request.title or request.codebook.stem
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
@@ -147,14 +140,6 @@ class Scouting:
         costs["dependence"] = self.cap.cost * OF_DEPENDENCE
         state = mechanism if self.cap.pure else gaussian
         return {name: state(name, cost, "noisy counts") for name, cost in costs.items()}
-
-
-def _settings(model: type[Table], table: Mapping[str, object]) -> Table:
-    """Return a validated table of settings. Raises SpecError for invalid values."""
-    result = validated(model, table, "the command")
-    if isinstance(result, list):
-        raise SpecError(result)
-    return result
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
@@ -225,21 +210,6 @@ def check_noise(scouting: Scouting) -> None:
         )
 
 
-def check_persons(scouting: Scouting) -> None:
-    """Raise InputError for columns of texts without a list of codes where a key identifies the rows of a person.
-
-    A person's first row is known only after all rows are read. Texts are counted before, in all rows, so one person could
-    change many counts.
-    """
-    texts = [column.name for column in scouting.columns if column.kind == "texts"]
-    if scouting.unit.key is not None and texts:
-        raise InputError(
-            f"with --unit {scouting.unit.key}, expected a list of codes for each column, found none for {listing(texts)}. "
-            "Texts without a list would be counted in all rows of a person and not in the first alone. Nothing was read. List "
-            "the codes in the codebook, or leave the columns out."
-        )
-
-
 def check_memory(scouting: Scouting) -> None:
     """Raise BudgetError when counting texts without a list of codes could need more memory than the machine has."""
     available = machine_megabytes()
@@ -288,7 +258,6 @@ def scout(
     and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
     """
     check_free(out)
-    check_persons(scouting)
     check_noise(scouting)
     check_memory(scouting)
     check_delta(scouting.cap.delta, scouting.rows)
@@ -336,14 +305,14 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
     found = dict[str, dict[str, int]]()
     if charge := looks.get("texts"):
         unlisted = {column.name: column.missing for column in columns if column.kind == "texts"}
-        texts = count_texts(data, unlisted, scouting.policy, [charge])
+        texts = count_texts(data, unlisted, scouting.policy, [charge], scouting.unit)
         threshold, _ = text_threshold(scouting.share)
         found = texts.spend(charge, partial(frequent_texts, threshold=threshold, charge=charge, entropy=entropy))
     categories = {name: [text for text in counts if text] for name, counts in found.items()}
     schema = schema_of(columns, categories)
-    rows = ingest(data, schema, scouting.policy, _no_rules(schema), unit=scouting.unit).with_plan(
-        [charge for name, charge in looks.items() if name != "texts"]
-    )
+    every = Plausibility(layout=schema.layout, masks=())
+    of_rows = [charge for name, charge in looks.items() if name != "texts"]
+    rows = ingest(data, schema, scouting.policy, every, unit=scouting.unit).with_plan(of_rows)
     check_delta(scouting.cap.delta, rows.n_file, spent=True)
 
     def look(name: str, groups: Mapping[int, np.ndarray]) -> dict[int, list[int]]:
@@ -356,7 +325,7 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
     tables = look(
         "first look", {place: _first_groups(column) for place, column in enumerate(columns) if column.kind != "texts"}
     )
-    edges = {place: column.second_look(tables[place], deviation, rows.n_file) for place, column in numbers.items()}
+    edges = {place: column.second_look(tables[place], deviation) for place, column in numbers.items()}
     again = look("second look", {place: column.groups(edges[place]) for place, column in numbers.items()})
     parts = [_part(column, found.get(column.name), tables.get(place), again.get(place)) for place, column in enumerate(columns)]
     drafted = [bins_of(part, rows.n_file, deviation) for part in parts]
@@ -371,10 +340,6 @@ def _first_groups(column: ScoutedColumn) -> np.ndarray:
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 
 
-def _no_rules(schema: Schema) -> Plausibility:
-    return Plausibility(layout=schema.layout, masks=())
-
-
 def _part(
     column: ScoutedColumn, texts: Mapping[str, int] | None, first: list[int] | None, second: list[int] | None
 ) -> ScoutedPart:
@@ -386,6 +351,7 @@ def _part(
     return ScoutedPart.like(
         column,
         codes=dict(column.codes),
+        limits=[*map(str, column.limits)],
         first=list(first or ()) if number else [],
         second=list(second or ()) if number else [],
         counts=counts,

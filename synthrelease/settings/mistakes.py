@@ -107,6 +107,14 @@ def validated(
     return [problem for problem in problems if problem.path not in {*misspelt, *outer}]
 
 
+def valid(model: type[ValidatedModel], table: Mapping[str, Any], file: str) -> ValidatedModel:
+    """Return the model for a table. Raises SpecError with every mistake in it."""
+    result = validated(model, table, file)
+    if isinstance(result, list):
+        raise SpecError(result)
+    return result
+
+
 def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix: str) -> Problem:
     steps = item["loc"]
     path = dotted([prefix, *steps]) if prefix else dotted(steps)

@@ -19,7 +19,7 @@ from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.generators.space import Configuration, ConfigurationSpace
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.settings.base import SpecTable
-from synthrelease.settings.mistakes import validated
+from synthrelease.settings.mistakes import valid
 from synthrelease.settings.reading import read_toml
 from synthrelease.settings.tables import AttacksTable, NotPromisedTable
 from synthrelease.spec.canonical import canonical_text
@@ -221,10 +221,7 @@ def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
 
     Raises SpecError if the shortlist is faulty or names an unknown configuration.
     """
-    read = validated(ShortlistFile, {"configurations": tables}, file)
-    if isinstance(read, list):
-        raise SpecError(read)
-    return _drawn_from(spec, read.configurations, file)
+    return _drawn_from(spec, valid(ShortlistFile, {"configurations": tables}, file).configurations, file)
 
 
 def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) -> ReleaseSpec:
@@ -299,10 +296,7 @@ def _read(path: str | Path) -> ShortlistFile:
     if type(number := tables.get("format", FORMAT)) is int and number != FORMAT:
         mistake = of_another_format(number, (FORMAT,))
         raise SpecError.at(path, "format", mistake.expected, mistake.found or "")
-    file = validated(ShortlistFile, tables, str(path))
-    if isinstance(file, list):
-        raise SpecError(file)
-    return file
+    return valid(ShortlistFile, tables, str(path))
 
 
 def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:

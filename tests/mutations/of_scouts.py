@@ -138,6 +138,22 @@ OF_SCOUTS = (
         tests=(f"{TABLES}::test_the_dependence_is_the_mean_distance_from_independence",),
     ),
     Mutation(
+        name="scout: texts of all rows of a person",
+        breaks="one person moves as many counts as she has rows",
+        place="enclave.unlisted:count_texts",
+        old="if key:",
+        new="if not key:",
+        tests=("tests/enclave/test_unlisted.py::test_with_a_key_the_first_row_of_each_person_counts",),
+    ),
+    Mutation(
+        name="scout: texts of later rows are candidates",
+        breaks="a text that no first row has is published with more chances than the threshold allows",
+        place="enclave.unlisted:count_texts",
+        old="Counter({text: count for text, count in zip(known, held, strict=True) if count})",
+        new="Counter(dict(zip(known, held, strict=True)))",
+        tests=("tests/enclave/test_unlisted.py::test_a_person_of_any_number_of_rows_moves_two_counts_of_a_column",),
+    ),
+    Mutation(
         name="scout: the charge is skipped",
         breaks="a look at the file that no ledger knows",
         place="scouting.scout:scout",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ INCOME = ScoutedColumn(name="income", kind="number", low=Fraction(0))
 
 def drawn(column: ScoutedColumn, values: np.ndarray, deviation: float) -> tuple[list[int], tuple[Fraction, ...], list[int]]:
     """Counts of the first look, edges of the second one and its counts, with noise."""
-    rng, rows = np.random.default_rng(5), len(values)
+    rng = np.random.default_rng(5)
 
     def counted(edges: tuple[Fraction, ...]) -> list[int]:
         places = np.searchsorted(np.array(edges, dtype=float), values, side="right") - 1
@@ -25,7 +26,7 @@ def drawn(column: ScoutedColumn, values: np.ndarray, deviation: float) -> tuple[
         return [int(count) for count in np.rint(exact + rng.normal(0, deviation, len(exact)))]
 
     first = counted(column.first_look)
-    edges = column.second_look(first, deviation, rows)
+    edges = column.second_look(first, deviation)
     return first, edges, counted(edges)
 
 
@@ -65,11 +66,43 @@ def test_the_bin_of_zero_ends_where_the_next_rows_are() -> None:
     assert Fraction(1, 100) <= bins.edges[1] <= Fraction(5, 100)
 
 
-def test_no_limit_is_beyond_a_gap() -> None:
+def test_no_limit_is_within_a_gap() -> None:
     """50 is rounder than 10 and 20, and as many rows are below each of them; but nobody is near 50."""
-    limits, rows = (0, 10, 20, 30, 50, 100), (600, 0, 0, 0, 900)
+    limits, rows = (0, 10, 20, 30, 50, 60, 100), (600, 0, 0, 0, 0, 900)
     cells = [(Fraction(low), Fraction(high), held) for (low, high), held in zip(pairwise(limits), rows, strict=True)]
     assert list(_cuts(cells, 1000.0, 100.0)) == [20]
+
+
+def test_a_limit_is_where_many_rows_begin() -> None:
+    """Hours of work are heaped at 20, 25, ...: what lies between is within the noise."""
+    rows = {20: 1000, 25: 1000, 30: 1000, 35: 1000, 40: 4000}
+    cells = [(Fraction(hour), Fraction(hour + 1), rows.get(hour, 0)) for hour in range(50)]
+    assert [*_cuts(cells, 1000.0, 100.0)] == [25, 30, 35, 40]
+
+
+def test_few_numbers_and_codes_among_them_have_bins() -> None:
+    """Wages of two in five, a fifth of whom did not say: they were three bins, and 99997 a wage."""
+    rng = np.random.default_rng(4)
+    pay = np.where(rng.random(32_000) < 0.2, rng.choice([99997, 99998], 32_000), rng.lognormal(7.6, 0.5, 32_000))
+    first, edges, counts = drawn(INCOME, pay, 90.0)
+    bins = number_bins(INCOME, first, edges, counts, 48_000, rows=80_000, deviation=90.0)
+    assert bins.fillers
+    assert bins.edges[-2:] == (99_000, 100_000)
+    held = [int(np.count_nonzero((pay >= low) & (pay < high))) for low, high in pairwise(bins.edges)]
+    assert bins.n_bins >= 6
+    assert min(held[:-1]) >= 300
+    first, edges, counts = drawn(INCOME, np.minimum(pay, 20_000), 90.0)
+    assert not number_bins(INCOME, first, edges, counts, 48_000, rows=80_000, deviation=90.0).fillers
+
+
+def test_limits_of_the_codebook_are_kept() -> None:
+    """Births before week 37 are preterm, however few weeks a bin may have by its rows."""
+    limits = (Fraction(28), Fraction(37))
+    column = replace(AGE, low=Fraction(20), high=Fraction(46), limits=limits)
+    first, edges, counts = drawn(column, np.rint(np.random.default_rng(1).normal(39, 2, 20_000)), 70.0)
+    bins = number_bins(column, first, edges, counts, 0, rows=20_000, deviation=70.0)
+    assert {*limits} < {*bins.edges}
+    assert number_bins(replace(column, limits=()), first, edges, counts, 0, rows=20_000, deviation=70.0).edges[1] > 28
 
 
 def test_groups_cover_every_atom() -> None:

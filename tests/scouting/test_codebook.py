@@ -71,6 +71,7 @@ def test_meanings_that_say_that_there_is_no_answer(tmp_path: Path, meaning: str)
         ('{"a": ', "expected JSON, found an error in line 1"),
         ("[1, 2]", "expected a JSON object with an entry for each column, found a list"),
         ('{"a": 3}', "expected a text or an object for the column 'a'"),
+        ('{"a": {"kind": "integer", "limits": ["x"]}}', "expected a list of numbers as limits of the column 'a'"),
         ("a,b\n1,2\n", r"CSV with the columns 'column', 'code' and 'label', found a header with 'a', 'b'"),
         ("", "found a header with nothing"),
         ("[" * 100_000, "with a few levels of nesting"),
@@ -111,5 +112,7 @@ def test_a_codebook_in_csv_has_kinds_and_bounds(tmp_path: Path) -> None:
     assert (found["income"].number, found["income"].low) == (True, None)
     assert (found["job"].code, found["job"].number) == (True, False)
     assert found["sex"].labels == {"1": "male", "2": "female"}
+    born = json.dumps({"week": {"kind": "integer", "limits": [28, "37.5"]}})
+    assert read_codebook(written(tmp_path, born)).entries["week"].limits == (28, Fraction(75, 2))
     names = "column,kind\nage,integer\njob,text\n"
     assert [entry.whole for entry in read_codebook(written(tmp_path, names)).entries.values()] == [True, False]

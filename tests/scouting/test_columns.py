@@ -83,11 +83,39 @@ def test_codes_other_texts_and_gaps() -> None:
 def test_full_cells_are_cut_and_empty_ones_are_not() -> None:
     column = number(whole=True, low=Fraction(0), high=Fraction(120))
     counts = [1000 if cell.low in (20, 50) else 0 for cell in column.cells]
-    edges = column.second_look(counts, 10.0, 2000)
+    edges = column.second_look(counts, 10.0)
     inside = [edge for edge in edges if 20 <= edge < 50]
     assert len(inside) > 2
     assert {*column.first_look} <= {*edges}
     assert not [edge for edge in edges if 10 < edge < 20]
+
+
+def test_a_cell_has_steps_by_its_share_of_the_numbers_as_far_as_the_noise_allows() -> None:
+    """A frequent 0 is no reason for coarse steps elsewhere: 1,000 losses, all near 1,900, were one cell beside 31,000 zeros."""
+    column = number(whole=True, low=Fraction(0))
+    counts = [{0: 31_000, 1000: 1_000}.get(int(cell.low), 0) for cell in column.cells]
+    steps = [sum(1000 <= edge < 2000 for edge in column.second_look(counts, deviation)) for deviation in (1.0, 60.0, 130.0)]
+    assert steps == [20, 2, 1]  # by 50; each step has 4 standard deviations on average
+
+
+@pytest.mark.parametrize(("high", "code"), [(100, 98), (1000, 997), (100_000, 99_997)])
+def test_codes_for_missing_answers_have_a_cell(high: int, code: int) -> None:
+    column = number(low=Fraction(0))
+    edges = column.second_look([1000 if cell.high == high else 0 for cell in column.cells], 100.0)
+    low = max(edge for edge in edges if edge <= code)
+    assert (low, min(edge for edge in edges if edge > code)) == (high - max(10, high // 100), high)
+    assert {*edges} <= {*column.atoms}
+
+
+def test_limits_of_the_codebook_are_edges_wherever_they_lie() -> None:
+    limits = tuple(map(Fraction, ("7.5", "1234", "2500")))
+    column = number(low=Fraction(0), limits=limits)
+    assert {*limits} <= {*column.second_look([0] * len(column.cells), 10.0)} <= {*column.atoms}
+    entries = {"weight": CodebookEntry(number=True, low=Fraction(0), high=Fraction(9), limits=(*map(Fraction, (0, 2, 9, 10)),))}
+    assert scouted_columns(entries | {"pay": CodebookEntry(number=True)})[0].limits == (2, 9)
+    entries |= {"pay": CodebookEntry(number=True, whole=True, limits=(Fraction(1, 2),))}
+    with pytest.raises(InputError, match="limits of integers, found others for 'pay'"):
+        scouted_columns(entries)
 
 
 def test_groups_send_each_atom_to_its_cell() -> None:
@@ -132,5 +160,5 @@ def test_one_column_is_refused_before_the_charge() -> None:
 def test_bounds_of_integers_are_whole() -> None:
     """A draft with others cannot be read, after the scout was paid for."""
     entries = {"age": CodebookEntry(number=True, whole=True, high=Fraction(181, 2)), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="whole numbers as bounds of integers, found others for 'age'"):
+    with pytest.raises(InputError, match="whole numbers as bounds and limits of integers, found others for 'age'"):
         scouted_columns(entries)

@@ -19,7 +19,7 @@ from synthrelease.scouting.codebook import read_codebook
 from synthrelease.scouting.columns import ScoutedColumn
 from synthrelease.scouting.document import ScoutDocument
 from synthrelease.scouting.folder import read_scout
-from synthrelease.scouting.scout import MOST_NOISE, Scouting, check_noise, check_persons, needed_rows
+from synthrelease.scouting.scout import MOST_NOISE, Scouting, check_noise, needed_rows
 from synthrelease.spec.requests import ScoutRequest, command_words, names_in
 from synthrelease.studio.drafting.scouted import labels_of, write_scouted_draft
 
@@ -94,7 +94,6 @@ class Start:
             )
             scouting = Scouting.of(request)
             shown |= _cost_of(scouting, rows)
-            check_persons(scouting)
             if rows:
                 check_noise(scouting)
                 words = [program(), "scout", *map(quoted, command_words(request))]

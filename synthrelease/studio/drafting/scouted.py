@@ -196,6 +196,8 @@ def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
         settings["alternatives.scouted"] = labels
         settings["numbers"] = {label: Decimal(f"{number:.6g}") for label, number in zip(labels, drafted.numbers, strict=True)}
         remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a number"
+        if drafted.fillers:
+            remark += f". Does {labels[-1]} hold codes such as 98 or 9999? List them in missing_values"
     elif not drafted.codes:
         settings |= {"kind": "category", "missing_values": [], "categories": {NO_VALUE: list(column.missing)}, "outside": "bin"}
         settings["outside_label"] = OTHERS

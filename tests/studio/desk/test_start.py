@@ -82,7 +82,7 @@ def test_the_command_is_the_one_that_the_fields_ask_for(tmp_path: Path) -> None:
         ("?rows=500", "needs at least [0-9,]+ rows; --rows states 500"),
         ("?rows=14000&cap=much", "--cap, --delta"),
         ("?rows=14000&encoding=foo", "encoding: expected"),
-        ("?rows=14000&unit=person&first_by=random", "found none for 'town'"),
+        ("?rows=14000&unit=person", "--first-by"),
         ("?rows=14000&delta=0", "--delta 0"),
         ("?rows=" + "9" * 400, "rows"),
         ("?rows=-3", "State the number of rows"),
