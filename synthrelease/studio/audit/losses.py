@@ -499,7 +499,7 @@ def _tables(factor: Fraction) -> Iterator[LossCase]:
         )
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
     left, right = _with(_STRUCTURE, _FIRST), _with(_STRUCTURE, _MIDDLE)
-    yield case_of_fit(structure, _THREE, left, right, factor, name="0.3 of it for the structure")
+    yield case_of_fit(structure, _THREE, left, right, factor, name="0.3 of the budget for the structure")
     yield adaptive_case(AdaptivePure(), factor)
     yield adaptive_case(Adaptive(), factor, name="zero-concentrated")
     yield adaptive_case(Adaptive(), factor, name="Gaussian", charge=gaussian(GENERATION, RHO, ""))
@@ -548,7 +548,7 @@ def _networks(factor: Fraction) -> Iterator[LossCase]:
     This record is the only one of its table, so it does not matter which teacher has it.
     """
     for network in (DPGAN(**_SMALL), DPCTGAN(**_SMALL)):
-        whole = case_of_fit(network, _COLUMNS, (0,), (2**8 - 1,), factor, name="a critic that begins with steep weights")
+        whole = case_of_fit(network, _COLUMNS, (0,), (2**8 - 1,), factor, name="a critic with steep initial weights")
         yield replace(whole, mechanism=partial(_steep, import_module(type(network).__module__), whole.mechanism))
     teachers = PATECTGAN(**{**_SMALL, "steps": 3}, labels=20, teachers=2)
     yield case_of_fit(teachers, {"a": 1}, (0,), (1,), factor, name=REPLACING)
@@ -629,7 +629,7 @@ class _CountedOnce(Adaptive):
 
 
 class _FreeChoices(AdaptivePure):
-    fault: ClassVar[str] = "choices that nobody pays for"
+    fault: ClassVar[str] = "choices without a charge"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class FreeChoiceTables(Laplace):
@@ -645,7 +645,7 @@ class _FreeChoices(AdaptivePure):
 
 
 class _WithoutNoise(Adaptive):
-    fault: ClassVar[str] = "the last look at the columns without noise"
+    fault: ClassVar[str] = "the last measurement of the columns without noise"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class BareTables(Gaussian):

@@ -141,7 +141,7 @@ FOUND_FAST = (
     ("two counts with one draw of noise", 300),
     ("noise without its lowest digit", 300),
     ("exponential: factor 2 forgotten, epsilon 2", 4_000),
-    ("absolute, 2 x 3, all tables, more spent, epsilon 1", 1_200),
+    ("absolute, 2 x 3, all tables, overspent, epsilon 1", 1_200),
     ("rows repeated by their weight, epsilon 1", 700),
     ("the number of rounds is published", 8_000),
     ("a record of another number, charged to one piece", 1_500),

@@ -56,7 +56,7 @@ def shared_case(epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
     """
     return Case(
         family="figures with one noise",
-        name=f"four figures, each moves{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        name=f"four figures, each moves{', overspent' if spent else ''}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
         draw=partial(_shared, spent or epsilon),
         sides=(0, 1),
@@ -90,7 +90,7 @@ def _moved(counts: Counts, *, sensitivity: float) -> float:
 def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
     """Scores of one synthetic table against two private ones; `spent` is the budget of the scores, right unless given."""
     sweep, neighbours = next(sweep for sweep in sweeps() if sweep.name == name), furthest()[name]
-    name = f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}"
+    name = f"{name}{', overspent' if spent else ''}, epsilon {decimal_text(epsilon)}"
     return _scored_case(sweep, name, epsilon, neighbours, spent)
 
 

@@ -198,7 +198,7 @@ def figure_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None, 
     sensitivity, left, right = FIGURES[name]
     return Case(
         family="released figure",
-        name=f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        name=f"{name}{', overspent' if spent else ''}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
         draw=partial(_figures, sensitivity, spent or epsilon),
         sides=(left, right),
