@@ -48,13 +48,13 @@ class Criterion(SpecTable):
     kind : the kind of the criterion, which determines its further settings.
     threshold : the largest accepted value of the criterion, in the unit of the criterion. The value is compared with its
         noise. Example: `threshold = 0.01`.
-    epsilon : the epsilon of measuring the criterion. It is measured in every round, so the cost of the selection contains it
-        (theory 2, selection). With [selection] test = "joint", and for criteria that say so, the criterion is measured once. It
-        must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
+    epsilon : the epsilon of measuring the criterion. The criterion is measured in every round, so the cost of the selection
+        contains this epsilon (theory 2, selection). With [selection] test = "joint", and for criteria that say so, the
+        criterion is measured once. It must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
     answered_by : "measurements" computes an upper bound of the exact criterion value from the shared noisy tables, at no cost.
         The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This needs
-        [selection] measurements = "shared" and a measured table for every table that the criterion compares. Without it the
-        criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
+        [selection] measurements = "shared" and a measured table for every table that the criterion compares. Without this
+        setting the criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
     reason : the steward's reasons for this criterion and its budget. Example: `reason = "The ministry's first question"`.
     agreed : the persons who agreed to the threshold, and the day. Example: `agreed = { by = "Council of users", on =
         2026-11-22 }`.

@@ -39,8 +39,8 @@ class RareRows(Criterion):
     ----------
     minimum_count : the least number of times that each distinct row must occur; at most the `minimum_count` of the projection.
         Example: `minimum_count = 2`.
-    columns : the number of columns of the combinations that are checked. Without it whole rows are checked. Example: `columns
-        = 3`.
+    columns : the number of columns of the combinations that are checked. Without this setting whole rows are checked. Example:
+        `columns = 3`.
     threshold : always 0; may be omitted. Example: `threshold = 0`.
     epsilon : always 0; may be omitted. This criterion looks at the released table alone. Example: `epsilon = 0`.
 

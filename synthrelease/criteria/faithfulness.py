@@ -32,7 +32,7 @@ _ROWS_FOR_A_CELL = 4
 
 
 class Faithfulness(Criterion):
-    """The share of released rows that cannot be paired with a similar private row, each used once: 1 - (largest number of
+    """The share of released rows without a similar private row, where each private row is used once: 1 - (largest number of
     pairs of similar rows) / n.
 
     Two rows are similar if they agree in the columns `exact`, and in the columns `within_one_bin` except for at most `at_most`

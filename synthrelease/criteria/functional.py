@@ -228,7 +228,7 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
 
 
 class PriorGuess(SpecTable):
-    """A public guess of the regression, for example from the public file. It lowers the noise and costs no epsilon.
+    """A public guess of the regression, for example from the public file. The guess lowers the noise and costs no epsilon.
 
     `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
     fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes

@@ -85,7 +85,7 @@ class ConditionalMean(InGroups):
     range : [lowest, highest]; values beyond it count as its ends, so a narrow range compares means of clipped values. The
         noise grows with the width of the range. Example: `range = [500, 5500]`.
     size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v)
-        - ceil(n T)) rows. The threshold of the absolute marginal error is the natural choice. A larger T means more noise in
+        - ceil(n T)) rows. Use the threshold of the absolute marginal error. A larger T means more noise in
         small groups. With a smaller T the mean of a group with fewer private rows is pulled to the middle of the range.
         Example: `size_margin = 0.01`.
 

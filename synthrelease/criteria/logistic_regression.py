@@ -80,8 +80,8 @@ class LogisticRegression(Criterion):
         "categories", age = "five_years", children = "single" }`.
     values : "own" uses the own values of private features, on the grids of the columns (`step`); "bins" uses the
         representative values of their bins. Example: `values = "bins"`.
-    ranges : for some of the features [lowest, highest]; values beyond it count as its ends. The default is the bounds of the
-        column. Example: `ranges = { age = [18, 80] }`.
+    ranges : [lowest, highest] for some of the features. A value beyond these limits counts as the nearest limit. The default is
+        the bounds of the column. Example: `ranges = { age = [18, 80] }`.
 
     Examples
     --------

@@ -360,8 +360,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
 
 @reads_members
 class MeanMarginalError(TypicalMarginalError):
-    """The mean total variation distance of the compared tables: sum |r - s| / (2n) for each, where r and s are the private and
-    the released counts of its cells.
+    """The mean total variation distance of the compared tables. The distance of a table is sum |r - s| / (2n), where r and s
+    are the private and the released counts of its cells.
 
     Privacy
     -------
@@ -406,8 +406,8 @@ class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError
 
 @reads_members
 class QuantileMarginalError(TypicalMarginalError):
-    """The q-quantile of the total variation distances of the compared tables: for a share q of the tables the distance is at
-    most this.
+    """The q-quantile of the total variation distances of the compared tables: a share q of the tables has at most this
+    distance.
 
     Privacy
     -------

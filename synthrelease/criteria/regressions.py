@@ -88,8 +88,9 @@ class RegressionCoefficients(Criterion):
         values of the target, and representative values of the features. "bins": representative values of all columns, as Hod &
         Canetti (2024) do. The regression is then a regression of a binned table, and differs from both regressions of the file.
         Example: `values = "own target"`.
-    ranges : for some of the columns [lowest, highest]; values beyond it count as its ends. The noise grows with the most
-        extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
+    ranges : [lowest, highest] for some of the columns. A value beyond these limits counts as the nearest limit. The noise grows
+        with the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity
+        = [1, 10] }`.
     fit : "once" fits the private regression once, before the rounds and outside of the selection (paper 4.14.1). "every_round"
         fits it in every round, as the paper did. Example: `fit = "every_round"`.
     prior : a public guess of the regression, around which the private fit is centred.
@@ -332,8 +333,8 @@ _SINGULAR = 1e-9
 
 
 class RegressionOneStep(RegressionCoefficients):
-    """The error of regression slopes by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|. The residuals r = y -
-    clip(X w(S)) are those of the private records from the released regression w(S); m is the number of released rows.
+    """The error of regression slopes by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|. R = y - clip(X w(S)) are
+    the residuals of the private records from the released regression w(S). m is the number of released rows.
 
     Records that lack one of the columns are left out of both tables; without such records m = n.
 
@@ -527,8 +528,9 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
 
 
 class RegressionPrediction(Criterion):
-    """The difference of two mean absolute errors on the private file: of the regression fitted to it with noise, and of the
-    regression fitted to the released table ("train on synthetic, test on real"). Predictions and values are clipped to `range`.
+    """The difference between the mean absolute errors of two regressions on the private file. The first is fitted to the
+    private file with noise, the second to the released table ("train on synthetic, test on real"). Predictions and values are
+    clipped to `range`.
 
     Records that lack one of the columns are left out. The sum is divided by m, the number of synthetic rows that have all
     columns, because the private number is not public; without such records m = n.

@@ -158,7 +158,7 @@ class AdversarialGenerator(Generator):
         Example: `weight_limit = 0.05`.
     critic_width : the number of units of the critic's hidden layer. Example: `critic_width = 64`.
     generator_width : the number of units of each of the generator's two hidden layers. Example: `generator_width = 256`.
-    latent : the number of random inputs of the generator for one row. Example: `latent = 16`.
+    latent : the number of random inputs from which the generator makes one row. Example: `latent = 16`.
     critic_rate : the learning rate of the critic (Adam). Example: `critic_rate = 0.002`.
     generator_rate : the learning rate of the generator (Adam). Example: `generator_rate = 0.001`.
     """

@@ -75,7 +75,7 @@ class GradientGenerator(AdversarialGenerator):
 
 
 class DPGAN(GradientGenerator):
-    """DPGAN: a generative adversarial network. Its critic is trained with noisy gradients.
+    """DPGAN: a generative adversarial network. The critic of the network is trained with noisy gradients.
 
     Examples
     --------

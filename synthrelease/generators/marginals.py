@@ -129,7 +129,7 @@ class MarginalsGenerator(MeasuringGenerator):
         number of cells. For a single column the number of cells is first multiplied by (D - 1) / 2, where D is the number of
         columns. A table of weight 0 is not measured; the model takes the association of its columns from the prior. Example:
         `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
-    only_measured : further tables that are measured and not used by the model. They serve criteria with answered_by =
+    only_measured : further tables that are measured and not used by the model. Such tables serve criteria with answered_by =
         "measurements" and readers of published noisy tables. They share the budget with `tables` by their weights. Example:
         `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
     prior : a public file with the columns of the private one, relative to the configuration. The model is the distribution
@@ -446,11 +446,11 @@ class Marginals(RareBinsGenerator):
         3]" multiplies the scores of two columns. The scores of age are evenly spaced from -20 to 20. A column needs one score
         for each bin on which it is measured; a coarser bin gets the mean score. "age(15..90 - 40):income(0..9000)" multiplies
         the rows' own values of age and income. Both are first clipped to the limits, and 40 is subtracted from age. The model
-        uses representative values in place of own values. So means and regression lines of the released table come close to
-        those of the file. `within -60..60` after a sum clips the score of each row: a narrow range needs less noise. Weights
-        share the budget as in `tables`. The sensitivity of a sum is its highest less its lowest score. Sums in braces are
-        measured with a common noise. At the weight of a single sum, m such sums have sqrt((m + 1)(m + 2) / 6) times its noise.
-        Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+        uses representative values in place of own values. So the released table has nearly the means and regression lines of
+        the file. `within -60..60` after a sum clips the score of each row: a narrow range needs less noise. Weights share the
+        budget as in `tables`. The sensitivity of a sum is its highest score minus its lowest score. Sums in braces are measured
+        with a common noise. At the weight of a single sum, m such sums have sqrt((m + 1)(m + 2) / 6) times its noise. Example:
+        `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------

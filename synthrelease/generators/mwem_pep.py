@@ -44,8 +44,8 @@ class CountingQueries(Generator):
     ----------
     queries : the number of queries to select from, each the count of one cell; at least `iterations`. Example: `queries =
         [512, 4096]`, `iterations = 100`.
-    iterations : the number of iterations. Each selects and measures one query, with an equal part of the budget. Example:
-        `iterations = 100`.
+    iterations : the number of iterations. Each iteration selects and measures one query, with an equal part of the budget.
+        Example: `iterations = 100`.
     inner_updates : the number of corrections of the model in each iteration, by the measured queries with the largest errors.
         Example: `inner_updates = [25, 100]`.
     marginal : the largest number of columns of the tables whose cells are queries. Example: `marginal = [2, 3]`.

@@ -129,11 +129,11 @@ MOST_PAIRS = 2048
 
 
 class PrivBayes(Generator):
-    """PrivBayes: a Bayesian network. Its structure is selected privately; the tables of its nodes get noise.
+    """PrivBayes: a Bayesian network. The structure of the network is selected privately, and the tables of its nodes get noise.
 
     Attributes
     ----------
-    flavour : how the size of a node's table is limited. "theta": the average cell must be at least theta times its noise.
+    flavour : the limit on the size of a node's table. "theta": the average cell must be at least theta times its noise.
         "degree": a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
     theta : for flavour "theta", the least ratio of an average cell to its noise. A larger ratio gives smaller tables. Example:
         `theta = [4, 8, 20]`, `flavour = "theta"`.

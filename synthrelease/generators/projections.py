@@ -84,7 +84,7 @@ class FrequentCombinations(Projection):
     Attributes
     ----------
     columns : the number of columns of a combination. Combinations of fewer columns then occur at least as often. With many
-        columns few rows remain: try it in a rehearsal. Example: `columns = 2`.
+        columns few rows remain, so try the setting in a rehearsal. Example: `columns = 2`.
     minimum_count : the least number of times that each combination occurs. Example: `minimum_count = 5`.
 
     Examples

@@ -144,9 +144,9 @@ class AIM(LibraryGenerator):
     Attributes
     ----------
     degree : the number of columns of the tables that may be selected. Example: `degree = 3`.
-    rounds : the budget is divided by this number to give the budget of one round. It must be at least the number of columns;
-        otherwise the library would spend more than its budget on single columns. Depending on noisy answers, there may be fewer
-        or more rounds. Example: `rounds = [16, 96]`.
+    rounds : the budget is divided by this number to give the budget of one round. The number must be at least the number of
+        columns. Otherwise the library would spend more than its budget on single columns. Depending on noisy answers, there may
+        be fewer or more rounds. Example: `rounds = [16, 96]`.
     max_model_size : the largest size of the model's junction tree, in megabytes. Example: `max_model_size = 20`.
 
     Examples

@@ -174,8 +174,8 @@ class InputTable(SpecTable):
     ----------
     delimiter : the separator between two cells of a CSV file, one character. Example: `delimiter = ";"`.
     encoding : the encoding of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), or "mixed",
-        which reads a byte that is no UTF-8 as Windows-1252. It also holds for files of Stata, SAS and SPSS that do not name
-        their encoding. Example: `encoding = "latin-1"`.
+        which reads a byte that is no UTF-8 as Windows-1252. The setting also applies to files of Stata, SAS and SPSS that do
+        not name their encoding. Example: `encoding = "latin-1"`.
     decimal : the decimal sign of numbers that are written as text: "." or ",". Example: `decimal = ","`.
     table : the table of a database with several tables. `--table` overrides it. Example: `table = "births"`.
     fixed_width : the positions of columns in a file without delimiters. Example: `fixed_width.columns = { year = [1, 4], income
@@ -195,9 +195,9 @@ class InputTable(SpecTable):
         [budget] rows. A whole number: an official number, at or below the true one. "exact": the number itself; whether a
         record passes the rules is then not protected. If no row can be excluded, the setting has no effect and no cost.
         Example: `rows = 150000`.
-    one_row_per : "respondent" states that each row of the file is one respondent, counted once. It is required if a column has
-        `role = "weight"`. A file whose rows were repeated by their weights is refused. In such a file one respondent would
-        change counts by the weight and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
+    one_row_per : "respondent" states that each row of the file is one respondent, counted once. The statement is required if a
+        column has `role = "weight"`. A file whose rows were repeated by their weights is refused. In such a file one respondent
+        would change counts by the weight and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -264,28 +264,29 @@ class ColumnTable(SpecTable):
         criterion computes with the column. The default is the middle of a numeric bin, and the edge of an open bin. The edge is
         seldom the mean in the bin. State a public guess of this mean, never a value from the private file. `init` takes the
         mean of the public file. Example: `numbers = { M = 0, F = 1 }`.
-    step : the grid for the own values of the rows, if a criterion computes with them. Each value counts as the nearest
-        multiple, so criterion values are exact within half a step. The default is about a thousandth of the range of the
-        bounds. A finer grid costs time, not privacy. Example: `step = 5`.
+    step : the grid for the own values of the rows, if a criterion computes with them. Each value is rounded to the nearest
+        multiple of the step, so criterion values are exact within half a step. The default is about a thousandth of the range
+        of the bounds. A finer grid costs time, not privacy. Example: `step = 5`.
     ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
         true`.
     role : "weight" declares the column as the design weight of a survey; each of its bins has a representative value above 0.
-        It is modelled like any other column and multiplies no count. [calibration] may start from it. "cluster_group" declares
-        random groups of clusters: `source` is the column of `clusters` in [design], and every cluster falls into one of the
-        listed categories by a public digest of its text. Example: `kind = "category"`, `source = "tract"`, `role =
+        The column is modelled like any other column and multiplies no count. [calibration] may start from it. "cluster_group"
+        declares random groups of clusters: `source` is the column of `clusters` in [design], and every cluster falls into one
+        of the listed categories by a public digest of its text. Example: `kind = "category"`, `source = "tract"`, `role =
         "cluster_group"`, `categories = ["1", "2", "3", "4", "5"]`.
-    missing : the treatment of missing values in this column; the default is that of [input]. A bin of missing values is never
-        merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing = "bin"`.
+    missing : the treatment of missing values in this column. The default is the treatment under [input]. A bin of missing
+        values is never merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing
+        = "bin"`.
     missing_label : the label of the bin of missing values in the release. Example: `missing = "bin"`, `missing_label = "not
         stated"`.
     missing_values : texts of the file that mean a missing value in this column, in addition to the list in [input]. Example:
         `missing_values = ["97", "98", "99"]`.
     characters : the number of leading characters that make up the code: with 1, "I21.4" is "I". Missing values are recognised
         before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
-    outside : the treatment of values outside the bounds or categories of this column; the default is that of [input].
-        Categories and codes have "bin" in place of "clip": an unlisted text counts under `outside_label`, and no row is
-        excluded. Example: `outside = "bin"`.
-    outside_label : the label for unlisted texts: a new one, or a listed category. It implies `outside = "bin"`. In an
+    outside : the treatment of values outside the bounds or categories of this column. The default is the treatment under
+        [input]. Categories and codes have "bin" in place of "clip": an unlisted text counts under `outside_label`, and no row
+        is excluded. Example: `outside = "bin"`.
+    outside_label : the label for unlisted texts: a new one, or a listed category. The setting implies `outside = "bin"`. In an
         alternative this category is a separate group, unless a group has its name or contains it. The default is "other".
         Example: `outside = "bin"`, `outside_label = "all others"`.
     alternatives : the bins of the release, each list under a name. For numbers, a list of bins that cover the bounds without a

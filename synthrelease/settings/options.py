@@ -28,9 +28,10 @@ YES = ("1", "yes", "y", "true", "t")
 
 
 class PartitionTable(SpecTable):
-    """[partition]: two random pieces of the rows, one for the generator and one for the criteria. A record is in one piece, so
-    its privacy loss is only the cost of that piece. The released table has as many rows as the piece of the criteria, and
-    criterion values describe this piece. It differs from the whole file by chance, so thresholds must allow for this.
+    """[partition]: two random pieces of the rows, one for the generator and one for the criteria. Each record is in one piece,
+    so its privacy loss is only the cost of this piece. The released table has as many rows as the piece of the criteria, and
+    criterion values describe this piece. This piece differs from the whole file by chance, so thresholds must allow for the
+    difference.
 
     Attributes
     ----------
@@ -98,8 +99,8 @@ class SplitTable(SpecTable):
 
     Attributes
     ----------
-    by : the column of the private file with the record number. It must be public, present in every row, unique, and not
-        released. Example: `by = "certificate"`, `piece = 1`, `of = 2`.
+    by : the column of the private file with the record number. The record number must be public, present in every row, unique,
+        and not released. Example: `by = "certificate"`, `piece = 1`, `of = 2`.
     piece : the number of the piece that this release reads, from 1 to `of`. Example: `piece = 1`, `by = "certificate"`, `of =
         2`.
     of : the number of pieces of the register, as stated in the ledger. Example: `of = 2`, `by = "certificate"`, `piece = 1`.
@@ -116,13 +117,13 @@ class SplitTable(SpecTable):
 
 class MembersTable(SpecTable):
     """[members]: the members of each row of the private file, such as the persons of a household or the visits of a patient.
-    They are in a second file (`release --members FILE`), or in one file that repeats the columns of the root in each row. A
-    root is protected together with all its members.
+    The members are in a second file (`release --members FILE`), or in one file that repeats the columns of the root in each
+    row. A root is protected together with all its members.
 
     Attributes
     ----------
-    key : the column of both files that links a member to its root. It is not released; the released files have new numbers
-        under its name. Example: `key = "household"`.
+    key : the column of both files that links a member to its root. The key is not released. The released files have new numbers
+        under the name of the key. Example: `key = "household"`.
     most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
         6`.
     least : the smallest number of members; a root with fewer is excluded. Example: `least = 1`.
@@ -210,8 +211,8 @@ class MarginTable(SpecTable):
 
 
 class CalibrationTable(SpecTable):
-    """[calibration]: weights for the released rows, so that weighted counts equal published totals. They are computed from the
-    accepted table and cost no epsilon.
+    """[calibration]: weights for the released rows, so that weighted counts equal published totals. The weights are computed
+    from the accepted table and cost no epsilon.
 
     Attributes
     ----------
@@ -219,8 +220,8 @@ class CalibrationTable(SpecTable):
         published outside of the guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
     margins : the totals, one table for each margin. Margins that share columns must agree in the totals of these columns.
         Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
-    start : the column with `role = "weight"` whose representative values are the initial weights. Without it all rows start
-        with the same weight. Example: `start = "design_weight"`.
+    start : the column with `role = "weight"` whose representative values are the initial weights. Without `start` all rows
+        start with the same weight. Example: `start = "design_weight"`.
     cap : the largest weight, as a multiple of the mean weight. Example: `cap = 5`.
     floor : the smallest weight, as a multiple of the mean weight. Rows in a group with a total of 0 have the weight 0. Example:
         `floor = 0.2`.
@@ -269,8 +270,8 @@ class SeriesTable(SpecTable):
         `first = 2019`, `year = 2020`, `name = "Births"`.
     fallback_epsilon : the largest epsilon of a second release for a record. Example: `fallback_epsilon = 0.85`, `fallbacks =
         1`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
-    again : true for the second release of a year. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon
-        = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    again : true marks the second release of a year. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`,
+        `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     corrects : the release.json of the release that this erratum replaces. `card --bundle` writes errata, at no cost; a new
         release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`, `name =
         "Live births, yearly"`.
@@ -356,8 +357,8 @@ class PopulationTable(SpecTable):
 
     Attributes
     ----------
-    size : the number of records in the population. Each is at most once in the file. Example: `size = 2000000`, `sample =
-        "simple random, without replacement"`, `source = "Population register, 1 January 2024"`.
+    size : the number of records in the population. Each record is at most once in the file. Example: `size = 2000000`, `sample
+        = "simple random, without replacement"`, `source = "Population register, 1 January 2024"`.
     sample : the sampling design of the file. "simple random, without replacement" is the only design with a proof; strata,
         clusters, panels and unequal weights are refused. Example: `sample = "simple random, without replacement"`, `size =
         2000000`, `source = "Population register, 1 January 2024"`.
@@ -381,8 +382,8 @@ def _effect(value: Any) -> Any:
 
 
 class DesignTable(SpecTable):
-    """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a population use it.
-    Without this table they treat the file as a simple random sample, unless another setting excludes that. It changes no
+    """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a population use it. Without
+    this table they treat the file as a simple random sample, unless another setting excludes that. The table changes no
     released row and no charge.
 
     Attributes
@@ -399,9 +400,9 @@ class DesignTable(SpecTable):
         the release needs a noisy table of this column with the columns of the share, mean or median. Example: `clusters =
         "tract"`, `groups = "tract_group"`.
     effect : published design effects. A design effect is the variance of an estimate, with all effects of weights, strata and
-        clusters, divided by its variance in a simple random sample of the same size. It is at least 1. Give one number for all
-        columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey
-        report, table B.1"`.
+        clusters, divided by its variance in a simple random sample of the same size. A design effect is at least 1. Give one
+        number for all columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`,
+        `source = "Survey report, table B.1"`.
     source : the published source of the design effects; required with `effect` and not allowed without it. A design effect that
         was computed from the private file is not allowed: it would be published outside of the guarantee. Example: `source =
         "Survey report, table B.1"`, `effect = 1.8`.
@@ -421,12 +422,13 @@ class DesignTable(SpecTable):
 
 
 class ImputationTable(SpecTable):
-    """[imputation]: complete copies of the released rows, in which missing values are filled. They are made from the accepted
-    table and cost no epsilon.
+    """[imputation]: complete copies of the released rows, in which missing values are filled. The copies are made from the
+    accepted table and cost no epsilon.
 
     Attributes
     ----------
-    copies : the number of complete copies. Their differences show the uncertainty of the filled values. Example: `copies = 10`.
+    copies : the number of complete copies. Differences between copies show the uncertainty of the filled values. Example:
+        `copies = 10`.
     donors : the least number of donor rows for a missing value. Donors are released rows that agree in the columns of `match`;
         the last columns of `match` are dropped until there are enough donors. One donor, drawn at random, gives its value.
         Example: `donors = 20`.
@@ -484,9 +486,9 @@ class GeographyTable(SpecTable):
 
 class MarksTable(SpecTable):
     """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column that says how many or which
-    indicators apply to the row, and tables of this column may be measured. It preserves the association of indicators that
-    occur together too seldom for a table of each pair. The column depends on its own row alone, so it costs no epsilon. Every
-    released row has exactly these indicators. A missing value counts as an indicator that does not apply.
+    indicators apply to the row, and tables of this column may be measured. The column preserves the association of indicators
+    that occur together too seldom for a table of each pair. The column depends on its own row alone, so it costs no epsilon.
+    Every released row has exactly these indicators. A missing value counts as an indicator that does not apply.
 
     Attributes
     ----------
@@ -496,8 +498,8 @@ class MarksTable(SpecTable):
     value : "number" makes a column of whole numbers: the number of indicators in the row. "which" makes a column of categories
         that name the indicators of the row, as "infarct + stroke", if they are fewer than `most`. So one table of this column
         alone measures all pairs of a group. Such a group has at most 16 columns. Example: `value = "which"`.
-    yes : the categories of a column for which the indicator applies. The default is the category 1, yes, y, true or t, in small
-        or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
+    yes : the categories of a column for which the indicator applies. By default these are the categories 1, yes, y, true and t,
+        in small or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
     """
 
     groups: dict[str, list[str]] = Field(min_length=1, max_length=100)

@@ -44,17 +44,17 @@ class QuestionTable(SpecTable):
 
 
 class ModelTable(SpecTable):
-    """[[models]]: a question for which the release measures sums of its own: the mean of a column, the means of groups or of
-    two groups, a linear regression, or the ratio of two totals. All these questions share the epsilon `models` of [budget]. The
-    release publishes the measured sums and the answers.
+    """[[models]]: a question for which the release measures separate sums. It may ask for the mean of a column, the means of
+    groups or of two groups, a linear regression, or the ratio of two totals. All these questions share the epsilon `models` of
+    [budget]. The release publishes the measured sums and the answers.
 
     Attributes
     ----------
     question : the question, as for `synthrelease estimate`. A condition after "on" is an indicator, which is 1 for a row that
         meets the condition. Example: `question = "slope income on age, hours, sex == 'F'"`.
-    limits : the lowest and highest value of a column, to which its values are clipped; the bounds of the column otherwise.
-        Narrow limits make the noise smaller. They are public: never look them up in the private file.
-        Example: `limits = { income = [0, 9000] }`, `question = "mean income"`.
+    limits : the lowest and highest value of a column, to which its values are clipped. The default is the bounds of the column.
+        Narrow limits make the noise smaller. Limits are public: never look them up in the private file. Example: `limits =
+        { income = [0, 9000] }`, `question = "mean income"`.
     why : the use of the answer. Example: `why = "Asked by the tax office"`, `question = "mean income"`.
     """
 

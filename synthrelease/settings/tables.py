@@ -45,8 +45,8 @@ class BudgetTable(SpecTable):
     generation : the budget of one fit: epsilon for a pure family, rho for a zero-concentrated one. If a configuration has both,
         the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation = 4`.
     generation_delta : the delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
-    limit : the largest epsilon of the whole release. A plan above it is refused before any data are read. Without it only the
-        ledger limits the release. Example: `limit = 9.98`.
+    limit : the largest epsilon of the whole release. A plan above it is refused before any data are read. Without `limit` only
+        the ledger limits the release. Example: `limit = 9.98`.
     delta : the largest delta of the whole release; guarantees of zero-concentrated families are stated at this delta. With 0
         only pure differential privacy is allowed. Example: `delta = 1e-9`.
     rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
@@ -79,7 +79,7 @@ class UnitTable(SpecTable):
     key : the column of the file that identifies the person. Of each person only the first `records_per_person` rows that pass
         the rules are used. All rows of a person are protected together, whatever their number. The key is never released. 12,
         12.0, 1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may
-        be codes. Without a key every row is a record of its own. Example: `key = "patient"`.
+        be codes. Without a key every row is a separate record. Example: `key = "patient"`.
     first_by : the columns of the file that order the rows of a person; required with `key`. Numbers are ordered by size, dates
         by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns are ordered at
         random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
@@ -255,8 +255,8 @@ class NotPromisedTable(SpecTable):
     dependence : true promises nothing about any pair of columns. The associations in the released table may be lost completely.
         Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
-    kept : a sentence for the plan and the card. It states the share of the associations that fits to public data preserve.
-        Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
+    kept : a sentence for the plan and the card. The sentence states the share of the associations that fits to public data
+        preserve. Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
@@ -397,16 +397,16 @@ class ReleaseFile(SpecTable):
     generators : the families of models and their settings. If a setting is a list, each value is tried, in all combinations
         with other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1
         }]`.
-    projections : changes to a synthetic table before it is scored. Lists are as for generators. Example: `projections = [{ kind
-        = "minimum_count", minimum_count = [2, 3] }]`.
+    projections : changes to a synthetic table before it is scored. Lists of values have the same effect as for generators.
+        Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
     budget : the cost of a fit, and the limit of the whole release. Example: `budget.generation = 4`.
     selection : the distribution of the number of rounds, and the test of a round. Example: `selection.stop_probability =
         0.001`.
     unit : the records of a person. Example: `unit.name = "birth"`.
-    partition : Random pieces of the rows, one for the generator and one for the criteria. Without it both use all rows.
+    partition : Random pieces of the rows, one for the generator and one for the criteria. Without this table both use all rows.
         Example: `partition = { fit = 0.5, score = 0.5 }`.
-    split : The piece of the register that this release reads, where the ledger has split it. Without it the release reads all
-        rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
+    split : The piece of the register that this release reads, where the ledger has split it. Without this table the release
+        reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
     members : A second table with the members of each row, such as the persons of a household. Example: `members = { key =
         "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
     calibration : Published totals, to which the released rows are weighted after acceptance, at no cost. Example:
@@ -426,7 +426,7 @@ class ReleaseFile(SpecTable):
         0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
     intended_queries : questions that the release is meant to answer. The card says which error is stated for each question.
         Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
-    models : questions for which the release measures sums of their own. Example: `models = [{ question = "mean parity" }]`,
+    models : questions for which the release measures separate sums. Example: `models = [{ question = "mean parity" }]`,
         `budget.models = "1/10"`.
     plugins : other packages whose criteria and generators are named here. Example: `plugins = [{ package = "copula-example",
         version = "0.1.0", sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
