@@ -1,6 +1,6 @@
 """Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
-The noisy sums are about rows drawn from those of the file that the rules keep. The draw adds a normal error to the noise, whose
+The noisy sums are about rows that were drawn from the kept rows of the file. The draw adds a normal error to the noise. Its
 variance is the omitted part of the rows times the variance of a sample from a population (theory 13.10, numbers of the file).
 Statements about the file's own values also allow for the unknown place of each value in its bin (theory 13.11, values in bins).
 """
@@ -222,7 +222,9 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """Return the variance of drawing the rows, divided by that of a simple random sample from a large population."""
+        """Return the variance of drawing the rows, divided by the variance of a simple random sample from a large
+        population.
+        """
         return self.effect * self.not_drawn
 
 
@@ -467,10 +469,10 @@ def _weightings(
 ) -> list[list[np.ndarray]]:
     """Return the possible weights of the rows of each cell, for a figure of a question.
 
-    With weights between the limits of their classes, an average of a figure v is smallest if, for some number t, every row with
-    v > t has the smallest weight of its class and every other row the largest. It is largest in the opposite case. So the
+    Weights lie between the limits of their classes. An average of a value v is smallest if, for some number t, every row with v
+    > t has the smallest weight of its class and every other row has the largest. It is largest in the opposite case. So the
     averages for each t between two values of the figure enclose the average by the file's own weights (theory 13.18, weighted
-    answers). For a mean of values in bins, the averages of lowest values need only the first case, and those of highest values
+    answers). For a mean of values in bins, averages of lowest values need only the first case, and averages of highest values
     only the second.
     """
     if not question.weight:
@@ -580,7 +582,7 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
-    """Yield the share of each bin of a column among all rows. The result equals that of `groups`, in time for each bin that
+    """Yield the share of each bin of a column among all rows. The result equals the result of `groups`. The time for each bin
     does not depend on the number of bins.
 
     The computation needs only the number of similar cells. The number n of all rows has no noise.
@@ -629,8 +631,8 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the variance of drawing roots, divided by that of drawing as many members, if answers do not depend on weights.
-    The result is between 1 and the number of members of a root times the ratio of the largest to the smallest weight.
+    """Return the variance of drawing roots, divided by the variance of drawing as many members, if answers do not depend on
+    weights. The result is between 1 and the number of members of a root times the ratio of the largest to the smallest weight.
 
     Parameters
     ----------
@@ -732,8 +734,8 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
     """Return the estimated number of kept rows (or members) of the file in the numerator, and its interval: theory 13.10,
     numbers of the file, (b).
 
-    Of n rows drawn from K, Y are counted with noise. K is T minus its own noise Z, so the error of T Y / n is Z Y / n, plus K /
-    n times the error of Y from noise and drawing. So there is one more noise with a known distribution.
+    Of n rows drawn from K, Y are counted with noise. K is T minus the noise Z of T. So the error of T Y / n is Z Y / n, plus K
+    / n times the error of Y from noise and drawing. So there is one more noise with a known distribution.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)

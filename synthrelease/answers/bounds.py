@@ -349,7 +349,7 @@ def bound(
         It asks for the number of rows that meet the condition. Alternatively a whole question of `estimate` for a share or mean
         without "by": "share gestation_week < 37: mother_age >= 35 against < 35". A question with a column of members is about
         all members.
-    given : a second condition. The query is then the share of rows that meet `query` among those that meet `given`.
+    given : a second condition. The query is then the share of rows that meet `query` among the rows that meet `given`.
     mean : a column. The query is then its mean over the rows that meet `query` (and `given`) and have a value. The released
         answer uses representative values of bins.
     minus : a condition in place of `query`. The query is then the difference of the two answers.

@@ -173,7 +173,7 @@ def _correlation(first: Ratio, second: Ratio) -> float:
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance of two quotients. It is 0 for two releases, because neither has noise or sampling of the other."""
+    """Return the covariance of two quotients. It is 0 for two releases, because their noise and sampling are independent."""
     if first.noises is not second.noises:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]

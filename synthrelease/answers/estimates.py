@@ -63,8 +63,8 @@ def estimate(
 ) -> Estimate:
     """Estimate a number of the file from published noisy tables. This needs no private data and costs nothing.
 
-    The number is about the rows of the file that the public rules keep. A release uses a random part of them, which adds an
-    error.
+    The number is about the rows of the file that the public rules keep. A release uses a random part of these rows, which adds
+    an error.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ LEVEL = "Level: the mean of the years, weighted by their numbers of released row
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """A release with the question to it, and the averages of each group."""
+    """A release with a question, and the averages of each group."""
 
     name: str
     tables: NoisyTables
@@ -504,7 +504,7 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
 
 def _same_noise(first: _Year, second: _Year) -> bool:
-    """Return whether two releases have the same noisy tables, so that one of them adds no information."""
+    """Return whether two releases have the same noisy tables. Then the second release adds no information."""
     return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 

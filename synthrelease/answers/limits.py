@@ -401,8 +401,8 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     Parameters
     ----------
     confidence : between 0.5 and 1.
-    acceptance : the caller's lower bound on the probability that a round is accepted, for example from a rehearsal. With it,
-        every figure has a second limit, which is finite even near the threshold.
+    acceptance : the caller's lower bound on the probability that a round is accepted, for example from a rehearsal. With
+        `acceptance`, every figure has a second limit, which is finite even near the threshold.
 
     Raises
     ------
@@ -495,8 +495,8 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
     value, threshold : the released figure, and the threshold that it had to meet.
     scale : scale of the Laplace noise.
     risk : between 0 and 1/2.
-    step : step of the grid to which figures are rounded. Discrete noise z steps from 0 is at most as likely, in its tails, as
-        continuous noise half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2), and the figure was rounded by half a step at most.
+    step : step of the grid to which figures are rounded. In the tails, discrete noise z steps from 0 is at most as likely as
+        continuous noise half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2). The figure was rounded by half a step at most.
     """
     if not value <= threshold:
         return math.inf

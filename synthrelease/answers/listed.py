@@ -49,7 +49,7 @@ class EstimateLine:
     ----------
     statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, also "risk difference",
         "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics that begin with
-        "weighted" count every row with its design weight, all others count every row once.
+        "weighted" count every row with its design weight. All others count every row once.
     column, value : a share or count is of the rows with this value (a bin's label) in this column. A mean, median or slope is
         of this column. For a median, `value` is the label of its bin.
     by, group : the statistic is among the rows with the value `group` in the column `by`; "" for all rows. A count is of the

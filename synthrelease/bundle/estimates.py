@@ -165,7 +165,7 @@ CSV = f"{STEM}.csv"
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     """Return the lines of estimates.csv, computed from measurements.json alone; empty if nothing is estimable.
 
-    For a release of version 1.0.0, the lines are as that version wrote them.
+    For a release of version 1.0.0, the lines have the form of that version.
 
     Raises
     ------

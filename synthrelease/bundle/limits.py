@@ -63,11 +63,11 @@ def laplace_interval(
     Notes
     -----
     Let e be the exact figure of the released candidate and v = e + z the noisy one, in steps of the grid, z discrete Laplace
-    with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance says v <= t and nothing
-    else about z; so v follows its law cut off at t, for every candidate, and hence for the one that is released.
+    with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance says v <= t and nothing else
+    about z. So v follows its law cut off at t, for every candidate, and hence for the released candidate.
 
-    - Low end v - q, q the smallest number with Pr[z > q] <= (1 - level)/2. Cutting off only makes v smaller, so that
-      e < v - q stays as rare as that.
+    - Low end v - q, q the smallest number with Pr[z > q] <= (1 - level)/2. The cut only makes v smaller, so e < v - q has no
+      larger probability.
     - High end: the largest e with Pr[z <= v - e | z <= t - e] > (1 - level)/2. This falls in e towards
       a^(t - v): a figure that lies so near below its threshold that this exceeds (1 - level)/2 bounds nothing from above.
 

@@ -276,7 +276,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:
-    """Return the rules that the card lists: all rules but those of areas and indicators, which have sections of their own."""
+    """Return the rules that the card lists. Rules of areas and indicators have separate sections, so they are omitted."""
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
     counted = [] if marks is None else [group.column for group in marks.groups]

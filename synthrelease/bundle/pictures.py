@@ -109,8 +109,8 @@ def distribution(
 ) -> Markup:
     """Return a bar chart of one column: the share of each bin, with the range in which the original share lies.
 
-    The bar is hollow if its error may be half of the share or more. Of very many bins, such as areas, only the largest are
-    drawn.
+    The bar is hollow if its error may be half of the share or more. If there are very many bins, such as areas, only the
+    largest are drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]

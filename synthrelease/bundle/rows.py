@@ -183,7 +183,9 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose tables one after another, those with most columns of the condition first, while one model can hold all of them."""
+    """Choose tables one after another while one model can hold all of them. Tables with most columns of the condition come
+    first.
+    """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
     for table in sorted(tables, key=lambda table: -len(set(columns) & set(table.columns))):

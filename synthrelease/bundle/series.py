@@ -69,7 +69,7 @@ def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Return which releases form the series, the year of the plan, and what all of them cost a person."""
+    """Return the releases of the series, the year of the plan, and the cost of all releases for a person."""
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)

@@ -50,7 +50,7 @@ def verify_bundle(
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether plan and figures are computed again from the specification, by the classes of the program.
     documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`
-        and `documents`, only the checks from the folder alone are run.
+        and `documents`, only the checks of the folder by itself are run.
     trust : packages that took part in the release and whose code may run here, if they are installed in the version that
         release.json states. Checks that need another package end without a result.
 

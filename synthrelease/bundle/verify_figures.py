@@ -245,9 +245,9 @@ def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
     """Yield a problem if a table's total differs from the number of rows by more than its noise allows. A table counts each row
     once, so this check also compares every two tables.
 
-    The limit is exceeded with a probability of 1e-15: sums of k Laplace draws of scale b have a moment generating function
-    of at most exp(2 k (b t)^2) for b t up to sqrt(1/2), and normal ones a smaller one. In a million rounds of a search, that
-    is below 1e-9 for each table.
+    The limit is exceeded with a probability of 1e-15. Sums of k Laplace draws of scale b have a moment generating function of
+    at most exp(2 k (b t)^2) for b t up to sqrt(1/2). Sums of normal draws have a smaller one. In a million rounds of a search,
+    that is below 1e-9 for each table.
     """
     counts, beyond = np.array(table.counts, dtype=float), math.log(2e15)
     k, total, b = counts.size, math.fsum(counts.ravel()), math.sqrt(table.variance / 2)
@@ -348,8 +348,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     """Yield a problem if a shared noise does not follow from the epsilons of its figures, or states a wrong number or cost.
 
-    Figures of versions before 1.0.0 cannot share noise, nor can figures where the number of rounds is accounted as a Renyi
-    curve.
+    Figures of versions before 1.0.0 cannot share noise. Figures cannot share noise either if the number of rounds is accounted
+    as a Renyi curve.
     """
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:

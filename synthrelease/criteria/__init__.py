@@ -39,8 +39,8 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return the class that explains a kind: the class in the same module whose name is that of the criterion class and
-    "Explained". A kind of another package, which has a colon in its name, is explained by `ExplainedByItself`.
+    """Return the class that explains a kind. It is in the same module, and its name is the name of the criterion class followed
+    by "Explained". A kind of another package, which has a colon in its name, is explained by `ExplainedByItself`.
     """
     model = CRITERIA[kind]
     if ":" in kind:
@@ -70,7 +70,7 @@ def published_criterion(
 
     Raises
     ------
-    ValidationError (a ValueError) : when the parameters are not those of this kind.
+    ValidationError (a ValueError) : when the parameters do not belong to this kind.
     """
     model = CRITERIA.get(kind)
     published = {"kind": kind, "name": name, "threshold": threshold, "epsilon": epsilon}

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 class Criterion(SpecTable):
     """One acceptance criterion, validated from the acceptance file.
 
-    To add a kind, write one file with a subclass that has a figure and its sensitivity (`query`), followed by an `Explanation`
-    whose name is that of the class and "Explained". Add one line to `CRITERIA`, the draft of `init` or the reason for drafting
-    nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of them.
+    To add a kind, write one file with a subclass that has a figure and its sensitivity (`query`). Add an `Explanation` whose
+    name is the name of the class followed by "Explained". Add one line to `CRITERIA`, the draft of `init` or the reason for
+    drafting nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of them.
 
     Attributes
     ----------
@@ -325,7 +325,7 @@ class Setting:
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
         """Return (n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
 
-        Bins of missing values are left out, because a record without a value in one of the columns is in no cell.
+        Bins of missing values are excluded, because a record without a value in one of the columns is in no cell.
         """
         chosen = dict(zip(columns, binnings, strict=True))
         all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)

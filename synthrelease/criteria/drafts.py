@@ -324,8 +324,8 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft up to two means over roots, such as households: the agreement of their members in the column in which the first two
-    members are most strongly associated, and the mean of a column of numbers.
+    """Draft up to two means over roots, such as households. The first is the agreement of their members, in the column with the
+    strongest association of the first two members. The second is the mean of a column of numbers.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # the association between the first two members of a root in each column

@@ -156,7 +156,8 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound of means: no mean of `column` has an error above `most` in the groups of `by`, nor overall if `overall` is True.
+    """A bound of means: every mean of `column` in the groups of `by`, and overall if `overall` is True, has an error of at most
+    `most`.
 
     Values are clipped to `lowest` and `highest`. `size_margin` determines the sizes below which a group is filled up. `values`
     are two arrays (n_present,) with the lowest and the highest value that an original row of each bin counts as; both are the
@@ -259,8 +260,8 @@ class OneNoise:
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the text for a charge of this epsilon, with the ratio of the standard deviation to that of separate Laplace
-        noise.
+        """Return the text for a charge of this epsilon, with the ratio of the standard deviation to the standard deviation of
+        separate Laplace noise.
         """
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (

@@ -58,7 +58,7 @@ class Design(MomentGrid):
     Attributes
     ----------
     numbers : for each feature and then the target, the values that stand for the bins in the released table. Cells are the
-        product of these bins; those of the target vary fastest.
+        product of these bins. The bins of the target vary fastest.
     limits : likewise the lowest and highest value that an original record can count as in each bin.
     """
 
@@ -231,8 +231,8 @@ class PriorGuess(SpecTable):
     """A public guess of the regression, for example from the public file. The guess lowers the noise and costs no epsilon.
 
     `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
-    fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes
-    the fit noisier, never less private.
+    fitted line; `uncertainty` the likely error of the coefficients, in units of the target per spread. A wrong guess makes the
+    fit noisier, never less private.
 
     Attributes
     ----------

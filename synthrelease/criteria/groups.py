@@ -226,7 +226,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
         return (
             f"The largest difference between {means}, {self.over(facts)}. Values count as {in_words(low)} to {in_words(high)}"
-            f"{facts.grid_of(self.about.own_values_of)}; rows without one do not count."
+            f"{facts.grid_of(self.about.own_values_of)}; rows without a value do not count."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:

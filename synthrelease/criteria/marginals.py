@@ -276,7 +276,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
     def sentence(self, facts: PublicFacts) -> str:
         return (
             "The largest ratio between released and original count (each plus one), in either direction, over all bins of all "
-            f"columns. A ratio beyond {in_words(self.about.clip)} counts as that."
+            f"columns. A ratio beyond {in_words(self.about.clip)} is replaced by this limit."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:

@@ -117,10 +117,10 @@ class Learned:
 def learn(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
     """Spend the budget of a private table with n rows on measurements, and fit the model to these measurements.
 
-    The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by its expected improvement, which
-    is its l1 error minus the noise that a measurement would add, and no clique grows above a limit. It differs from AIM as
-    follows: columns are measured first and their bins are grouped as the noise allows (`bin_groups`); tables with more cells
-    get larger parts of the budget; neighbours replace one record; choices and noise are exact; rules are exact zeros; and the
+    The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022). Tables compete by their expected improvement: the
+    l1 error of a table minus the noise that a measurement would add. No clique grows above a limit. The method differs from AIM
+    in six ways. Columns are measured first, and their bins are grouped as the noise allows (`bin_groups`). Tables with more
+    cells get larger parts of the budget. Neighbours replace one record. Choices and noise are exact. Rules are exact zeros. The
     model may start from a public table.
 
     Only `private` accesses the private table. Everything else is post-processing of its answers.
@@ -484,8 +484,8 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the associations that a fit may measure: those of all tables with a prior or a term "all N-way", otherwise of
-        the named tables.
+        """Return the associations that a fit may measure. With a prior or a term "all N-way" these are the associations of all
+        tables, otherwise of the named tables.
 
         A prior may associate any two columns.
         """
@@ -523,8 +523,8 @@ class AdaptiveGenerator(Generator):
         return float(self.clique_cells * len(layout.sizes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit: the number of rounds, and of cliques in a round, grow with the columns
-        (measured: docs/appendix/benchmarks.md).
+        """Return the estimated seconds of a fit. Rounds, and cliques in a round, grow in number with the columns (measured:
+        docs/appendix/benchmarks.md).
         """
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
@@ -547,8 +547,8 @@ class Adaptive(AdaptiveGenerator):
     """
 
     words: ClassVar[str] = (
-        "Adaptive measurement (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): again and again the small table "
-        "that the model gets most wrong is chosen privately and measured with noise; the rows follow the table of largest "
+        "Adaptive measurement (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): each step privately chooses a "
+        "small table in which the model has a large error, and measures it with noise. The rows follow the table of largest "
         "entropy that matches all measurements."
     )
     no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
@@ -589,7 +589,7 @@ class AdaptivePure(AdaptiveGenerator):
 
     words: ClassVar[str] = (
         "Adaptive measurement under pure differential privacy (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): "
-        "again and again the small table that the model gets most wrong is chosen privately and measured with noise; the rows "
+        "each step privately chooses a small table in which the model has a large error, and measures it with noise. The rows "
         "follow the table of largest entropy that matches all measurements."
     )
     draft: ClassVar[dict[str, object]] = {"prior_weight": [50, 300]}

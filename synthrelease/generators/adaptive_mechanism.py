@@ -62,10 +62,10 @@ class PrivateTables(Budgeted):
     Privacy
     -------
     Neighbours replace one record. With `budget` rho all answers together are rho-zero-concentrated (`Gaussian`) or sqrt(2
-    rho)-Gaussian (`ExactlyGaussian`); with `budget` epsilon they are epsilon-DP (`Laplace`). This holds for any questions: each
-    answer has its own guarantee for any question that depends on earlier answers, and the parts never add up to more than the
-    fixed budget (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget that
-    answers share out).
+    rho)-Gaussian (`ExactlyGaussian`); with `budget` epsilon they are epsilon-DP (`Laplace`). This holds for any questions. Each
+    answer has its own guarantee for any question that depends on earlier answers. The parts never add up to more than the fixed
+    budget (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget that answers
+    share out).
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):

@@ -3,11 +3,11 @@ measurements.
 
 Three public facts determine the answer (theory 12.15, associations that rows carry):
 
-- The model matches a measured table within its noise. So the rows **carry** the association of the table's columns, with two
-  exceptions in which the table is **mostly noise**: the noise makes independent columns look more strongly associated than
-  these columns are, and than chance does (`noise_strength`); or the fit, which is pulled towards its prior, repeats less than
-  `LEAST_REPEATED` of an association. A table of three columns is also mostly noise where the mean noise of a cell exceeds the
-  mean number of rows of a cell.
+- The model matches a measured table within its noise. So the rows **carry** the association of the table's columns. In two
+  exceptions the table is **mostly noise**. First, the noise gives independent columns a stronger association than these
+  columns have, and than chance gives (`noise_strength`). Second, the prior pulls the fit so strongly that it repeats less
+  than `LEAST_REPEATED` of an association. A table of three columns is also mostly noise where the mean noise of a cell
+  exceeds the mean number of rows of a cell.
 - The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns **separate**
   them: the two columns are independent among rows that agree in the separating columns. So the rows carry such a pair **in
   part**: only the part of its association that the separating columns explain.
@@ -128,7 +128,7 @@ def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
     """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
 
     The mean of its square for independent columns under this noise, and one standard deviation of this square, are subtracted.
-    So noise alone rarely counts as an association.
+    So noise alone is rarely taken for an association.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Generator(SpecTable):
 
     Attributes
     ----------
-    family : which family of models this is; its hyperparameters follow from it.
+    family : the family of models, which determines its hyperparameters.
     """
 
     family: str
@@ -167,7 +167,7 @@ class Generator(SpecTable):
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Return the columns about which a fit has no information, neither by a measurement nor through a rule.
+        """Return the columns about which a fit has no information, because no measurement and no rule contains them.
 
         Empty for a fit that chooses its tables or starts from a public table.
         """
@@ -211,7 +211,7 @@ class MeasuringGenerator(Generator):
 
     @property
     def leaves_out(self) -> str:
-        """Return the name of the setting because of which tables exclude some rows or measurements; "" where there is none."""
+        """Return the name of the setting that excludes some rows or measurements from tables; "" without such a setting."""
         return ""
 
     def part(self, charge: Charge) -> Fraction:

@@ -4,8 +4,8 @@ The mean of a column, the coefficients of a linear regression and the ratio of t
 and their products. These sums are measured together with one noise (theory 12.16, named models), and from own values instead of
 bins. A sum that several questions need is measured once.
 
-For means of groups, each row contributes shares to three numbers of its group (theory 12.16, named models), so the sensitivity
-of all groups together is that of one group.
+For means of groups, each row contributes shares to three numbers of its group (theory 12.16, named models). So all groups
+together have the sensitivity of one group.
 """
 
 from __future__ import annotations

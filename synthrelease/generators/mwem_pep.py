@@ -126,8 +126,8 @@ class MWEM(CountingQueries):
     """
 
     words: ClassVar[str] = (
-        "MWEM (Hardt, Ligett and McSherry, NIPS 2012): again and again the count that the model gets most wrong is chosen "
-        "privately and measured with noise, and the model is corrected by multiplicative weights."
+        "MWEM (Hardt, Ligett and McSherry, NIPS 2012): each step privately chooses a count in which the model has a large "
+        "error, measures it with noise, and corrects the model by multiplicative weights."
     )
     family: Literal["mwem"] = "mwem"
     guarantee: ClassVar[Guaranteed] = "pure"
@@ -167,9 +167,8 @@ class PEP(CountingQueries):
     """
 
     words: ClassVar[str] = (
-        "Private entropy projection (Liu, Vietri and Wu, NeurIPS 2021): again and again the count that the model gets most "
-        "wrong is chosen privately and measured with noise; the model is the table of largest entropy with the measured "
-        "counts."
+        "Private entropy projection (Liu, Vietri and Wu, NeurIPS 2021): each step privately chooses a count in which the model "
+        "has a large error, and measures it with noise. The model is the table of largest entropy with the measured counts."
     )
     family: Literal["pep"] = "pep"
     guarantee: ClassVar[Guaranteed] = "zCDP"

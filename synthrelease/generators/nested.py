@@ -2,9 +2,9 @@
 by level.
 
 Measurements are made as in `marginals`. The model of the other columns is the distribution of largest entropy that matches
-their tables and the sums over areas (`maximum_entropy`). Its rows are allotted to the areas of the highest level, and the rows
-of each area to the areas in it (`nested_model`), as the TopDown algorithm of the United States census proceeds from states to
-counties (Abowd et al. 2022).
+their tables and the sums over areas (`maximum_entropy`). The rows of the model are allotted to the areas of the highest level,
+and the rows of each area to the areas in it (`nested_model`). The TopDown algorithm of the United States census does the same
+from states to counties (Abowd et al. 2022).
 """
 
 from __future__ import annotations
@@ -253,11 +253,11 @@ class Nested(NestedGenerator, GaussianTables):
     """
 
     words: ClassVar[str] = (
-        "Areas within areas: tables of the whole and of each level of areas are measured with Gaussian noise and made to "
-        "agree; rows of the whole follow the table of largest entropy that matches them, and are allotted to areas level by "
-        "level (after the TopDown algorithm of the United States census, Abowd et al. 2022)."
+        "Areas within areas: tables of all rows and of each level of areas are measured with Gaussian noise and made to agree. "
+        "All rows follow the table of largest entropy that matches them, and are allotted to areas level by level (after the "
+        "TopDown algorithm of the United States census, Abowd et al. 2022)."
     )
-    no_draft: ClassVar[str] = "Which columns are areas, and what is measured of each level, is a decision about the register."
+    no_draft: ClassVar[str] = "The areas and their tables depend on the register, so the steward must choose them."
     family: Literal["nested"] = "nested"
 
 
@@ -271,9 +271,9 @@ class NestedPure(NestedGenerator):
     """
 
     words: ClassVar[str] = (
-        "Areas within areas: tables of the whole and of each level of areas are measured with Laplace noise and made to agree; "
-        "rows of the whole follow the table of largest entropy that matches them, and are allotted to areas level by level "
-        "(after the TopDown algorithm of the United States census, Abowd et al. 2022)."
+        "Areas within areas: tables of all rows and of each level of areas are measured with Laplace noise and made to agree. "
+        "All rows follow the table of largest entropy that matches them, and are allotted to areas level by level (after the "
+        "TopDown algorithm of the United States census, Abowd et al. 2022)."
     )
     no_draft: ClassVar[str] = Nested.no_draft
     family: Literal["nested_pure"] = "nested_pure"

@@ -31,7 +31,7 @@ from synthrelease.generators.bayesian_network import BayesianNetwork, nearest_on
 
 @dataclass(frozen=True, kw_only=True)
 class AreaTable:
-    """The counts of every area of a level over some columns, and their noise variances; the first axis is that of areas.
+    """The counts of every area of a level over some columns, and their noise variances. The first axis is the areas.
 
     Attributes
     ----------

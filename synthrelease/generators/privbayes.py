@@ -60,8 +60,7 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
     Privacy
     -------
     No private data: the result depends on the arguments alone. A private choice among these sets is as private as a choice
-    among all sets, as long as the arguments are public or outputs of earlier, paid choices: neighbours then choose among the
-    same sets.
+    among all sets, if the arguments are public or outputs of earlier, paid choices. Then neighbours choose among the same sets.
     """
     maximal = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
     if len(maximal) <= limit:

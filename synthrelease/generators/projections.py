@@ -1,4 +1,4 @@
-"""Define projections, which change a candidate before it is scored so that no row of the released table is too rare.
+"""Define projections. A projection changes a candidate before it is scored, so that no row of the released table is too rare.
 
 See theory 7.1, minimum count, and theory 7.2, frequent combinations.
 
@@ -31,7 +31,7 @@ class Projection(SpecTable):
 
     Attributes
     ----------
-    kind : which projection this is; its settings follow from it.
+    kind : the kind of the projection, which determines its settings.
     """
 
     draft: ClassVar[Mapping[str, object]] = {}
@@ -102,7 +102,7 @@ class FrequentCombinations(Projection):
     def sentence(self) -> str:
         return (
             f"Rows with a combination of any {self.columns} columns that occurred fewer than {self.minimum_count} times were "
-            "left out, again and again until there were none; further copies of the others, drawn at random, take their place."
+            "left out, repeatedly, until there were none. Further copies of the other rows, drawn at random, replace them."
         )
 
     @property
@@ -189,8 +189,8 @@ class MinimumCount(Projection):
     @property
     def sentence(self) -> str:
         return (
-            f"Of the rows that occurred too seldom some were kept, {_KEPT[self.keep]}, and repeated up to the minimum count; "
-            "they take the place of the others."
+            f"Some of the rows that occurred too seldom were kept, {_KEPT[self.keep]}, and repeated up to the minimum count; "
+            "they replace the other rare rows."
         )
 
     @property
@@ -237,10 +237,10 @@ class MinimumCount(Projection):
 def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generator) -> np.ndarray:
     """Return the indices of the rare rows to keep (Hod & Canetti 2024, Algorithm 4, the projection of the release of 2014).
 
-    R_0 is empty. For k = 1 to m - 1, the rows that occur k times are added to R_(k-1), and a share of k / (k + 1) of all these
-    rows, rounded down, is drawn without replacement: R_k. The rows in R_(m-1) are kept. So a row of count k is kept with
-    probability k / (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper prints the proportion rounded down,
-    which is 0; its proof needs the number of rows rounded down.
+    R_0 is empty. For k = 1 to m - 1, add the rows that occur k times to R_(k-1). Then draw a share of k / (k + 1) of all these
+    rows, rounded down, without replacement: R_k. The rows in R_(m-1) are kept. So a row of count k is kept with probability k /
+    (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper prints the proportion rounded down, which is 0; its
+    proof needs the number of rows rounded down.
 
     Parameters
     ----------

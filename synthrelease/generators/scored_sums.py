@@ -1,8 +1,8 @@
 """Parse and evaluate sums of public scores over rows, which are measured as one number instead of a table of many noisy cells.
 
-A product moment, a mean or the size of a rare bin is a sum over all rows of a score that depends on each row's bins. Measured
-as one number it has the noise of one number; computed from a measured table it would have the noise of all cells, and the noise
-of cells with extreme scores would count most.
+A product moment, a mean or the size of a rare bin is a sum over all rows of a score that depends on each row's bins. A sum that
+is measured as one number has the noise of one number. A sum that is computed from a measured table has the noise of all cells,
+mostly of cells with extreme scores.
 
 A score may also be the own value of a row. The mean of a column, or a product moment of two columns, is then computed from the
 values of the rows, and not from representative values of their bins.

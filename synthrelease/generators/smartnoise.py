@@ -156,8 +156,8 @@ class AIM(LibraryGenerator):
     """
 
     words: ClassVar[str] = (
-        "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): in every round the table that the model gets most wrong is "
-        "chosen privately and measured with noise; the rows follow a model of these tables."
+        "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): each round privately chooses a table in which the model "
+        "has a large error, and measures it with noise. The rows follow a model of these tables."
     )
     family: Literal["aim"] = "aim"
     library_megabytes: ClassVar[int] = 1900

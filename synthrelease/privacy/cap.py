@@ -1,9 +1,9 @@
 """Account for a scout and a release together, under one cap that is fixed before the scout (theory 9.19, one cap).
 
 A scout is a first, noisy look at the columns of a register without a public file. The charges of the release are chosen after
-the scout's results were read. So the guarantee is the cap, even if the release costs less: Gaussian parts share one budget, and
-pure parts have an epsilon of their own, which is also fixed beforehand. With a delta of 0 all parts are pure, and their
-epsilons add up.
+the scout's results were read. So the guarantee is the cap, even if the release costs less: Gaussian parts share one budget.
+Pure parts have a separate epsilon, which is also fixed beforehand. With a delta of 0 all parts are pure, and their epsilons add
+up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BITS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Cap:
-    """The largest total cost of a scout and a release of the same rows, and the scout's part of it.
+    """The largest total cost of a scout and a release of the same rows, and the scout's part of this cost.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
     Raises
     ------
-    BudgetError : for a part that is neither Gaussian nor pure, or parts that exceed the cap.
+    BudgetError : for a part that is not Gaussian and not pure, or for parts that exceed the cap.
     """
     rho, tests = _spent(parts)
     if tests > cap.tests or rho > cap.rho_left:

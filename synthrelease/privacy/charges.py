@@ -71,7 +71,7 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Return a rational as a decimal text, rounded up in the tenth decimal place where it is not exact, so that no cost is
+    """Return a rational as a decimal text. An inexact decimal is rounded up in the tenth decimal place, so that no cost is
     understated.
     """
     scaled = -((-value * 10**10) // 1)
@@ -130,8 +130,8 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """Return the Renyi curve. A pure epsilon counts as epsilon^2 / 2 zero-concentrated; in a sum, each part is converted by
-        itself.
+        """Return the Renyi curve. A pure epsilon is converted to epsilon^2 / 2 zero-concentrated. In a sum, each part is
+        converted separately.
 
         Raises
         ------

@@ -56,7 +56,7 @@ def below(point: Fraction, bits: int) -> Between:
 def _series(square: Fraction, bits: int) -> Between:
     """Return bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
 
-    Where the odd number is at least 2 x^2, each term is at most half of the term before it, so all omitted terms add up to at
+    Where the odd number is at least 2 x^2, each term is at most half of the previous term. So all omitted terms add up to at
     most the last computed term.
     """
     above, under = square.as_integer_ratio()

@@ -64,9 +64,9 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """Return the grid of a statistic that shares one noise with other statistics.
 
     All such statistics have the same sensitivity in steps, so that one record moves each of them by at most `shared_steps`
-    steps. The step is the sensitivity / 2^bits. It is exact as a float, because only its exponent changes, but it is no power
-    of two, so values are divided by it as fractions. It is never below the step of `noise_grid` (theory 4.4, figures that share
-    a noise).
+    steps. The step is the sensitivity / 2^bits. The step is exact as a float, because only its exponent changes. But the step
+    is no power of two, so values are divided by it as fractions. It is never below the step of `noise_grid` (theory 4.4,
+    figures that share a noise).
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))
     if step < 2.0**-1000:

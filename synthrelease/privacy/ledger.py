@@ -16,13 +16,13 @@ Where a release publishes its number of rows exactly, the ledger also stores the
 categories and rules that determine which rows count). It then accepts such releases on this domain only, because two exact
 numbers of rows on different domains differ by an exact count of people that no charge covers.
 
-A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece, and
-the spent budget is that of the most expensive piece (theory 11.12, pieces for ever). The ledger stores digests of the secret
+A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece. The
+spent budget is the budget of the most expensive piece (theory 11.12, pieces for ever). The ledger stores digests of the secret
 key and of the set of record numbers; `enclave.record_numbers` compares them.
 
 A register that is released every year may have a plan over years, which is recorded before the first release
-(`Ledger.plan_years`). Then every release belongs to a year of the plan, and the spent budget, to which the limit applies, is
-that of a person (theory 11.13, a promise over years).
+(`Ledger.plan_years`). Then every release belongs to a year of the plan. The limit applies to the spent budget of a person
+(theory 11.13, a promise over years).
 
 The ledger cannot detect the following from its files alone:
 
@@ -108,9 +108,9 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError for a release that does not fit the plan over years: it has another plan or a year outside it, is a
-    second release of a year that the plan does not allow, costs more than planned, or names an earlier release that the ledger
-    lacks.
+    """Raise BudgetError for a release that does not fit the plan over years. The release has another plan or a year outside the
+    plan, is a second release of a year that the plan does not allow, costs more than planned, or names an earlier release that
+    the ledger lacks.
     """
     plan = statement.horizon
     if plan is None and release is None:

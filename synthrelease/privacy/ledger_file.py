@@ -621,8 +621,8 @@ def _companions(path: Path) -> list[Path]:
 
 
 def _check_names(path: Path) -> None:
-    """Check that the ledger has only one name. A second name would have a write-ahead file and a head file of its own. Raises
-    LedgerError.
+    """Check that the ledger has only one name. A second name would have a separate write-ahead file and a separate head file.
+    Raises LedgerError.
     """
     try:
         if not path.is_file():

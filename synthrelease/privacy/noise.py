@@ -11,8 +11,8 @@ low-order bits of a released number reveal nothing about the data, unlike with f
 2012). Private choices, and one noise for many numbers, are drawn with exact rational exponents, so they have exactly the stated
 distribution. No other library draws noise.
 
-A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`, each of which states its
-guarantee. These functions draw from a `SystemEntropy`.
+A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`. Each of these functions
+states its guarantee. These functions draw from a `SystemEntropy`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return the epsilon of a charge as a text, with its delta where it has one."""
+    """Return the epsilon of a charge as a text, with the delta if the charge has one."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 

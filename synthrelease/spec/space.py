@@ -338,7 +338,7 @@ def _generator_mistakes(
 ) -> Iterator[Mistake]:
     """Yield mistakes in a generator by itself, with [selection], or beside the first generator.
 
-    Of several kinds of mistakes, only the first is reported, because the others may follow from it.
+    Only the first kind of mistake is reported, because the others may follow from it.
     """
     where_first, other = first
     shared, published = selection.measurements == "shared", selection.publish_measurements

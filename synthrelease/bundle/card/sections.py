@@ -198,9 +198,9 @@ def sentences(document: ReleaseDocument) -> Sequence[str]:
 def measured_alone(document: ReleaseDocument) -> list[str]:
     """Return the columns that no table or sum of the model has together with another column.
 
-    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator whose tables
-    are unknown, for a release with several models, or with a public table behind its model, because columns may then be
-    associated without a common noisy table. A column of members counts for all slots.
+    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with unknown
+    tables, for a release with several models, or for a model with a public table. In these cases columns may be associated
+    without a common noisy table. A column of members counts for all slots.
     """
     together = _together(document)
     if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
@@ -642,8 +642,8 @@ class Useful:
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return the smallest number of rows of a group within which shares are estimable. It is infinite for a pair about
-        which nothing is known, and None for a measured pair that neither estimates.csv nor a criterion covers.
+        """Return the smallest number of rows of a group within which shares are estimable. It is infinite for a pair without
+        any information. It is None for a measured pair that is not in estimates.csv and that no criterion covers.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
