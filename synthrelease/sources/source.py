@@ -299,6 +299,4 @@ def check_members(source: Source, *, asked: bool) -> None:
     if not source.members.is_there():
         raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
     if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
-        raise InputError(
-            f"{source.members}: expected a file of members, found --data again. Omit --members. Nothing was spent."
-        )
+        raise InputError("expected a file of members, found --data again. Omit --members. Nothing was spent.")

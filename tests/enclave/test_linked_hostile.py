@@ -196,5 +196,6 @@ def test_what_is_wrong_with_the_file_of_members_names_that_file_and_the_roots_ar
         ingest(Source.of(roots, members=short), spec.schema, spec.input, spec.raw)
     assert "secret" not in str(found.value)
     both = _one_file(tmp_path, [("a", "1", "1", "no", "1", "here")])
-    with pytest.raises(InputError, match="expected a file of members, found --data again"):
+    with pytest.raises(InputError, match="expected a file of members, found --data again") as found:
         ingest(Source.of(both, members=both), spec.schema, spec.input, spec.raw)
+    assert str(found.value).count(str(both)) == 1

@@ -21,8 +21,6 @@ from synthrelease.studio.drafting.criteria import OTHERS
 from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
 
 FEW_CATEGORIES = 6
-FREQUENT = 0.05
-"""The least share of the rows of a category that keeps a bin of its own in coarser bins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +56,11 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft,
     ----------
     table : counts of the public rows in the drafted bins of these columns.
     """
-    remark = f"this smaller draft keeps the {{}} with at least {FREQUENT:.0%} of the rows"
 
     def wider(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
         if column.bins and not column.weight:
             return _in_bins(column, rows, column.bins.groups)
-        return column if column.n_bins <= FEW_CATEGORIES else _frequent(column, rows, FREQUENT, remark)
+        return column if column.n_bins <= FEW_CATEGORIES else _frequent(column, rows, FLOORS[1])
 
     return tuple(wider(column, table.marginal((i,))) for i, column in enumerate(columns))
 
@@ -82,7 +79,7 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
             return column
         if column.bins and not column.weight:
             return _in_bins(column, rows, _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share))
-        return _frequent(column, rows, floor.share, f"this draft keeps the {{}} with {floor.least}")
+        return _frequent(column, rows, floor)
 
     return tuple(wider(column, table.marginal((i,))) for i, column in enumerate(columns))
 
@@ -104,19 +101,21 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> 
     return tuple(chosen) or (limits[int(np.abs(below[:-1] - below[-1] / 2).argmin())],)
 
 
-def _frequent(column: ColumnDraft, rows: np.ndarray, least_share: float, remark_text: str) -> ColumnDraft:
-    """Return the column with rare categories merged, so that categories have at least this share of the rows.
+def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:
+    """Return the column with rare categories merged, so that categories have at least the smallest share of the rows.
 
     Ordered categories are merged with neighbours, categories within larger ones with each other, and other rare categories into
     one bin. If no category is frequent enough, the five most frequent ones are kept.
     """
     if column.ordered:
-        return with_neighbours_joined(column, least_share)
+        return with_neighbours_joined(column, floor.share)
     if column.within:
-        return with_levels_joined(column, least_share)
+        return with_levels_joined(column, floor.share)
     codes, candidates = column.codes, column.common or tuple(column.codes)
-    frequent = tuple(text for text in candidates if codes[text].rows >= least_share * rows.sum())
+    frequent = tuple(text for text in candidates if codes[text].rows >= floor.share * rows.sum())
+    which = f"{len(frequent)} with {floor.least}"
     if not frequent:
+        which = f"{FEW_CATEGORIES - 1} most frequent"
         most_frequent = sorted(candidates, key=lambda text: -codes[text].rows)[: FEW_CATEGORIES - 1]
         frequent = tuple(text for text in candidates if text in most_frequent)
     rare = [text for text in candidates if text not in frequent]
@@ -126,7 +125,7 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, least_share: float, remark_
     question = (
         f"rare codes with a label count as {OTHERS!r}: {listing(with_label, 5)}. To keep a code, list it as a group of its own"
     )
-    remark = f"{column.remark}; {remark_text.format(len(frequent))}"
+    remark = f"{column.remark}; this draft keeps the {which}"
     return replace(column, kind="code", common=frequent, remark=remark).asking(question if with_label else "")
 
 

@@ -574,7 +574,7 @@ class PublicRows:
 
     @property
     def n_rows(self) -> int:
-        return len(next(iter(self.codes.values())))
+        return len(next(iter(self.codes.values()), ()))
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
         """Return (n_rows,) whether each row lacks an answer in at least one of these columns."""

@@ -18,17 +18,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.coarser import (
-    FEW_CATEGORIES,
-    FREQUENT,
-    Floor,
-    coarser,
-    fewer,
-    floored,
-    in_order,
-    sizes,
-    what_stays,
-)
+from synthrelease.studio.drafting.coarser import FEW_CATEGORIES, Floor, coarser, fewer, floored, in_order, sizes, what_stays
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.studio.drafting.criteria import LEAST_KEPT, LEAST_OF_STRONGEST, MOST_OFF, DraftStanding
 from synthrelease.studio.drafting.text import Draft
@@ -209,8 +199,17 @@ def test_coarser_categories_are_those_that_are_frequent_and_all_others() -> None
     columns = [drafted("letter", letters), drafted("few", few)]
     found = coarser(columns, table_of(columns, [letters, few]))
     assert found[0].common == tuple("ABC")
-    assert all(code.rows >= FREQUENT * 4000 for text, code in found[0].codes.items() if text in found[0].common)
+    assert all(code.rows >= 0.05 * 4000 for text, code in found[0].codes.items() if text in found[0].common)
+    assert "this draft keeps the 3 with at least 5% of the rows" in found[0].remark
     assert found[1] == columns[1]  # three categories are few
+
+
+def test_where_no_category_is_frequent_the_most_frequent_ones_are_kept_and_said_to_be_that() -> None:
+    letters = RANDOM.choice(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), 4000)
+    columns = [drafted("letter", letters)]
+    (found,) = coarser(columns, table_of(columns, [letters]))
+    assert len(found.common) == 5
+    assert found.remark.endswith("; this draft keeps the 5 most frequent")
 
 
 @pytest.mark.parametrize("least", [0.04, 0.1, 0.3, 0.6])
