@@ -404,9 +404,11 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are so large that they may be codes")
     drafted = numbers(answers, answers.source, used_names, weight=sure)
-    if isinstance(drafted, ColumnDraft) and like_a_weight:
-        if_none = f"If the column is no weight, {_draft_again(answers, 'number')}"
-        drafted = drafted.asking(f"the draft takes this column for a design weight, because {like_a_weight}. {if_none}")
+    if isinstance(drafted, ColumnDraft) and sure:
+        why = like_a_weight or "its name or description says so"
+        if_none = _draft_again(answers, "number") if like_a_weight else "delete role here and weight in [design]"
+        question = f"the draft takes this column for a design weight, because {why}. It is released in classes, for weighted"
+        drafted = drafted.asking(f"{question} estimates. If nobody needs these, leave it out. If it is no weight, {if_none}")
     if isinstance(drafted, ColumnDraft) and not sure and _said_to_be_weight(answers):
         drafted = without_role(drafted)
     return _with_question(drafted, answers, kind)
@@ -478,12 +480,14 @@ def _is_weight(answers: Answers) -> bool:
     must not look like kilograms or pounds of a body, or grams of a newborn.
     """
     values, rows = answers.numbers
-    if not _said_to_be_weight(answers) or len(values) <= 20 or values[0] < 0:
+    name = words_in(answers.source)
+    surely = NAMES["design_weight"].search(name) or NAMES["design_weight"].search(words_in(answers.entry.description))
+    few = len(values) <= _FEW and answers.are_whole and not surely
+    if not _said_to_be_weight(answers) or few or values[0] < 0:
         return False
     if values @ rows < 0.9 * rows.sum() or answers.missing_rows > 0.1 * answers.rows:
         return False  # the mean of scaled weights is 1, and that of other weights is larger
-    name = words_in(answers.source)
-    if NAMES["design_weight"].search(name) or NAMES["design_weight"].search(words_in(answers.entry.description)):
+    if surely:
         return True
     if " w " in name and len(values) <= _MANY_VALUES and not _repeats_fractions(answers):
         return False
@@ -496,6 +500,16 @@ def _said_to_be_weight(answers: Answers) -> bool:
     name, label = words_in(answers.source), words_in(answers.entry.description)
     match = NAMES["weight"].search(name) or NAMES["design_weight"].search(name + label)
     return bool(match and not PARTS["body"].search(name + label))
+
+
+def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
+    """Return the columns with only the first design weight, as [design] has one. Replicate weights are left out, too."""
+    first, *others = [column.name for column in columns if column.weight] or [""]
+    because = (
+        f"it looks like another design weight. [design] has one, here {first!r} (`--leave-out {first}` drafts the next one)"
+    )
+    gone = [LeftOut(source=column.source, because=because) for column in columns if column.name in others]
+    return [column for column in columns if column.name not in others], [*left_out, *gone]
 
 
 _NEAR_1, _AT_1 = 0.02, 0.002

@@ -128,11 +128,6 @@ class DraftStanding:
         """
         return self.bins <= MOST_OFF and self.errors <= 1 and (self.judged or not self.tells)
 
-    @property
-    def near(self) -> bool:
-        """Whether coarser bins alone might make the draft good."""
-        return self.errors <= 2
-
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
     """Return all pairs of columns, the most strongly associated first.

@@ -46,7 +46,7 @@ from synthrelease.studio.drafting.coarser import (
     wider_bin_of_each,
 )
 from synthrelease.studio.drafting.column_draft import MOST_COLUMNS, AskedFor, ColumnDraft, LeftOut, chosen_columns, said_twice
-from synthrelease.studio.drafting.columns import drafted_columns, with_areas, without_role
+from synthrelease.studio.drafting.columns import drafted_columns, with_areas, with_one_weight, without_role
 from synthrelease.studio.drafting.criteria import (
     LEAST_KEPT,
     MOST_OFF,
@@ -96,9 +96,9 @@ from synthrelease.studio.rehearsal.plan_race import (
 SEED = 2014
 """The seed of all fits, so that a draft of the same file is the same each time."""
 
-MEANS = Fraction(1, 5)
-"""The largest epsilon for all directly measured means. A release of less than epsilon 2 spends a tenth of its total."""
-FIGURES = Fraction(2, 5)
+MEANS, _OF_SAMPLING = Fraction(1, 10), 0.5
+"""The largest epsilon for all directly measured means, and the ratio of their noise to their sampling error that is enough."""
+FIGURES = Fraction(1, 10)
 """The epsilon reserved for the criteria before their cost is known; at most a fifth of the total."""
 
 WEAK = 0.3
@@ -217,7 +217,7 @@ def written(best: Tried) -> Draft:
         faint=tuple(pair for pair in preserved.lost if not pair.strong),
         kept=" ".join(filter(None, [preserved.words, ground.lean])),
     )
-    advice = plan_advice(ground.race, best.raced, preserved, best.at_aimed)
+    advice = plan_advice(best.raced, best.at_aimed)
     drafted = files_of(best.subject, replace(best.choices, advice=advice), acceptance)
     return replace(drafted, strengths=best.strengths or strengths_of(ground.table, ground.pairs, _gaps(ground.subject)))
 
@@ -269,6 +269,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     book = written_as_in(file.columns, codebook)
     own_key, as_key = (key, AS_KEY_OF_ROOTS) if unit is None or unit.key is None else (unit.key, AS_KEY)
     columns, left_out, _ = drafted_columns(file, book, own_key, as_key)
+    columns, left_out = with_one_weight(columns, left_out)
     unit = unit and unit.ordered(file, {column.source for column in left_out})
 
     # areas, and fewer columns where there are too many
@@ -536,8 +537,18 @@ def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
     """Return the epsilon for the means of all columns with numbers in a release of epsilon `total`; 0 if no mean is
     measured.
+
+    It is at most a twentieth of `total`, and less if the noise of each mean is then half of its sampling error. One noise for m
+    sums of n rows, each within a range r, has the standard deviation sqrt((m + 1) (m + 2) / 3) r / epsilon (theory 9.18, one
+    noise for many numbers), which is compared with sqrt(n) times the standard deviation of the column.
     """
-    return min(MEANS, total / 10) if with_means(subject.columns) and subject.members is None else Fraction(0)
+    columns = with_means(subject.columns)
+    facts, n_sums = [column.facts for column in columns if column.facts], sum(1 + column.keeps_missing for column in columns)
+    if not facts or subject.members is not None:
+        return Fraction(0)
+    widest = max((fact.mean_range[1] - fact.mean_range[0]) / max(fact.spread, 1e-300) for fact in facts)
+    enough = math.sqrt((n_sums + 1) * (n_sums + 2) / 3 / subject.file.n_rows) * widest / _OF_SAMPLING
+    return min(MEANS, total / 20, Fraction(math.ceil(min(enough, 1) * 100), 100))
 
 
 def rows_budget(n_rows: int) -> Fraction:
@@ -850,7 +861,8 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
         reached = f" In fits of this draft, {_off(preserved)}." if preserved and draft.standing.tells else ""
         return replace(draft, choices=replace(draft.choices, smaller=f"{why} So this draft has {stays}.{reached}"))
 
-    if whole.standing.near and (draft := with_fewer(in_coarse_bins, len(columns), "")).standing.good:
+    # coarser bins alone halve the losses at best
+    if whole.standing.errors <= 2 and (draft := with_fewer(in_coarse_bins, len(columns), "")).standing.good:
         return draft
     steps = pairwise(sizes(len(columns), whole.standing.errors))
     trials = ((larger, size, with_fewer(in_coarse_bins, size, _STRONGEST_STAY_COARSER)) for larger, size in steps)

@@ -641,19 +641,6 @@ class PlanRace:
         charge = _charge(raced.purse, self.held_out.part)
         return self.held_out.kept(generator, charge, self._background, self._progress, final=final)
 
-    def widest(self, told: TellingTables, most: int = 3) -> list[tuple[str, int]]:
-        """Return the columns with several bins whose tables have the most cells, and their numbers of bins. Each cell gets
-        noise.
-        """
-        names, sizes = self._table.layout.columns, self._table.layout.sizes
-        cells = [0] * len(sizes)
-        for columns in told.tables:
-            for column in columns:
-                cells[column] += math.prod(sizes[other] for other in columns)
-        joinable = [column for column, size in enumerate(sizes) if size >= _LEAST_TO_JOIN]
-        order = sorted(joinable, key=lambda column: -cells[column])
-        return [(names[column], sizes[column]) for column in order[:most]]
-
     def _important(self) -> list[tuple[int, ...]]:
         """Return the pairs with an important column, the strongest association first."""
         names, important = self._table.layout.columns, {*self._promise.important}
@@ -685,8 +672,6 @@ class PlanRace:
         return tuple(":".join(names[column] for column in columns) for columns in tables)
 
 
-_LEAST_TO_JOIN = 4
-"""Least number of bins of a column for the advice to make its bins coarser."""
 _LEAST_FOR_AGREEMENTS = 5
 """Least number of columns with two bins for agreements, which save too little noise with fewer (docs/generators.md).
 """
@@ -711,8 +696,8 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
     return gaussian(GENERATION, purse.cost / part**2, "a fit to public rows")
 
 
-def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None = None) -> str:
-    """Return sentences on what a smaller epsilon would preserve, and how a plan could preserve more, with results of this run.
+def plan_advice(raced: Raced, at_aimed: float | None = None) -> str:
+    """Return sentences on what a smaller epsilon and published tables would preserve, with results of this run.
 
     Parameters
     ----------
@@ -728,7 +713,4 @@ def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None
         way = "agreements of pairs" if raced.unpublished == "agreements" else "tables that the generator finds with noise"
         shares = shown_share(raced.share), shown_share(raced.by_tables)
         sentences.append(f"In first trials, {way} preserved {shares[0]} of the associations and published tables {shares[1]}.")
-    names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
-    if names and kept.share is not None and kept.share < PROMISED and raced.unpublished != "agreements":
-        sentences.append(f"Most cells with noise are in the tables of {names}. Coarser bins of these columns reduce the noise.")
     return " ".join(sentences)

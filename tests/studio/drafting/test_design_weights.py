@@ -55,6 +55,10 @@ def drafted(name: str, values: np.ndarray, folder: Path) -> Draft:
         ("birth_weight", GRAMS, False),
         ("weight_gain", STAYS, False),
         ("wt", STAYS / 1e4, False),
+        ("wt", RANDOM.choice([0.5, 1.2, 1.7, 2.3], N), True),
+        ("w", RANDOM.choice([0.5, 1.2, 1.7, 2.3], N), False),
+        ("pond", RANDOM.choice([10, 25, 60], N), True),
+        ("factor", RANDOM.choice([10, 25, 60], N), False),
     ],
     ids=[
         "to a population",
@@ -66,12 +70,27 @@ def drafted(name: str, values: np.ndarray, folder: Path) -> Draft:
         "of the newborn",
         "a difference",
         "less than the rows",
+        "few fractions",
+        "few fractions of a letter",
+        "few whole numbers",
+        "few whole numbers of something else",
     ],
 )
 def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.ndarray, role: bool, tmp_path: Path) -> None:
     (found,) = [column for column in of_file(name, values, tmp_path) if column.name == name]
     assert found.weight == role
+    assert ("takes this column for a design weight" in found.doubt) == role
     assert ("design weight" in found.remark) == (not role and name in ("weight", "wt"))
+
+
+def test_one_weight_is_drafted_and_replicates_are_left_out(tmp_path: Path) -> None:
+    replicates = {f"repwgt{i}": RANDOM.permutation(STAYS) for i in range(1, 6)}
+    pd.DataFrame({**TABLE, "finalwgt": STAYS, **replicates}).to_csv(tmp_path / "public.csv", index=False)
+    found = draft("register", tmp_path / "public.csv")
+    assert [column.name for column in found.columns if column.weight] == ["finalwgt"]
+    assert not {*replicates} & {column.name for column in found.columns}
+    assert {left.source for left in found.left_out if "another design weight" in left.because} == {*replicates}
+    assert 'weight = "finalwgt"' in found.configuration
 
 
 @pytest.mark.parametrize(
