@@ -353,22 +353,10 @@ def stated(charge: Charge) -> str:
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
 
 
-SHARED_NOISE, ONE_ROUND = "K-norm mechanism", "the first accepted one of a hidden number of rounds, 1 with probability 1"
-
-
-def _because(charge: Charge) -> str:
-    """Return the reason for a charge as in release.json, in a shorter form for a single round and for values with shared
-    noise.
-    """
-    if charge.parts and all(part.because.startswith(SHARED_NOISE) for part in charge.parts):
-        return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
-    return charge.because.replace(ONE_ROUND, "one round")
-
-
 def _grow(tree: Tree, charge: Charge, reasons: bool = True, because: str = "") -> None:
     from rich.text import Text
 
-    because = f" ({because or _because(charge)})" if reasons else ""
+    because = f" ({because or charge.explained})" if reasons else ""
     reason = f" Reason: {charge.reason}" if reasons and charge.reason else ""
     branch = tree.add(Text.assemble(f"{stated(charge)}  {charge.name}", (because, "dim"), reason))
     for part in charge.parts:

@@ -148,6 +148,18 @@ class Charge:
             return sum((part.curve() for part in self.parts), RenyiCurve())
         return curve_of_pure(self.epsilon)
 
+    @property
+    def explained(self) -> str:
+        """Return the reason for the charge in the shorter words of plan and desk; `because` is the text of release.json."""
+        if self.parts and all(part.because.startswith("K-norm mechanism") for part in self.parts):
+            return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
+        if self.rule == PRICED:
+            search = self.because.partition("; with rounds of ")[0]
+            if search.endswith(", 1 with probability 1"):
+                return "the search has one round"
+            return f"{search}; the hidden number of rounds raises the cost of a round (theory 2b.1, price)"
+        return self.because
+
     def leaves(self) -> Iterator[Charge]:
         """Yield the single mechanisms below this node; a node without parts yields itself."""
         if not self.parts:

@@ -246,3 +246,14 @@ def test_deltas_are_rounded_up_to_six_digits(delta: str) -> None:
     exact, tidy = Fraction(delta), tidy_up(Fraction(delta))
     assert exact <= tidy <= exact * (1 + Fraction(1, 10**5))
     assert len(str(tidy.denominator)) < 45
+
+
+def test_one_round_is_explained_without_a_hidden_number() -> None:
+    """Of a search with one round plan and desk say this and no more; release.json keeps the words that `verify` computes."""
+    one, several = (
+        private_selection("s", mechanism("m", Fraction(1), ""), SelectionRule(rounds=FiniteLaw.of(law)))
+        for law in ({1: Fraction(1)}, {1: Fraction(1, 2), 3: Fraction(1, 2)})
+    )
+    assert (one.epsilon, one.explained) == (1, "the search has one round")
+    assert several.explained.startswith("the first accepted one of a hidden number of rounds, 1 with probability 0.5, 3 with")
+    assert several.explained != several.because

@@ -576,7 +576,7 @@ def budget_screen(
             {
                 "name": charge.name,
                 "epsilon": _epsilon(charge.epsilon) if charge.renyi is None else f"{cost:.4g} alone, at this delta",
-                "because": charge.because,
+                "because": charge.explained,
                 "depth": depth,
                 "width": f"{max(200 * cost / largest, 1.0 if cost else 0.0):.1f}",
             }
