@@ -16,7 +16,7 @@ MINIMUM = "tests/generators/test_minimum_count.py"
 OF_BASELINES = (
     Mutation(
         name="swapping: a derangement may keep a value",
-        breaks="another method than is compared with",
+        breaks="the method differs from the one under comparison",
         place="studio.baselines.swapping:derangement",
         old="np.all(permutation != np.arange(n))",
         new="np.any(permutation != np.arange(n))",
@@ -24,7 +24,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="swapping: a lone record is left alone, and not all are drawn again",
-        breaks="another law than the theorem is about",
+        breaks="the distribution differs from the one of the theorem",
         place="studio.baselines.swapping:PermutationSwapping._select",
         old="if len(selected) != 1:\n    return selected",
         new="return selected if len(selected) != 1 else selected[:0]",
@@ -32,7 +32,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="swapping: a swap variable may be a part of the key",
-        breaks="a key that is not held, and strata that are none",
+        breaks="the key changes, so the strata have no meaning",
         place="studio.baselines.swapping:PermutationSwapping.__post_init__",
         old="len({*self.key, *self.variables}) != len(self.key) + len(self.variables)",
         new="False",
@@ -40,7 +40,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="swapping: the smallest stratum in place of the largest",
-        breaks="an epsilon of a part of the table",
+        breaks="epsilon describes only a part of the table",
         place="studio.baselines.swapping:PermutationSwapping.largest_stratum",
         old="table.project(self.key).counts.max()",
         new="table.project(self.key).counts.min()",
@@ -48,7 +48,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="swapping: the nominal epsilon in place of twice it",
-        breaks="half of what stands beside a release",
+        breaks="the comparison shows half of the epsilon",
         place="studio.baselines.swapping:pairwise_epsilon",
         old="CLOSEST * nominal_epsilon(rate, largest_stratum)",
         new="nominal_epsilon(rate, largest_stratum)",
@@ -56,7 +56,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="swapping: the report shows the nominal epsilon",
-        breaks="half of what stands beside a release",
+        breaks="the comparison shows half of the epsilon",
         place="studio.baselines.swapping:swap_report",
         old="pairwise = swapping.pairwise_epsilon(original)",
         new="pairwise = swapping.nominal_epsilon(original)",
@@ -64,7 +64,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="swapping: for high rates, too, the formula of low ones",
-        breaks="an epsilon that enumeration passes",
+        breaks="enumeration finds a larger epsilon",
         place="studio.baselines.swapping:nominal_epsilon",
         old="max(log_odds, math.log(largest_stratum + 1) - log_odds)",
         new="math.log(largest_stratum + 1) - log_odds",
@@ -72,7 +72,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="swapping: offered as a generator of some other name",
-        breaks="a guarantee subject to invariants in a release",
+        breaks="a release has a guarantee that depends on invariants",
         place="settings.mistakes:_refusal",
         old="any(word in spoken for word in entry['words'])",
         new="any(word == spoken for word in entry['words'])",
@@ -80,7 +80,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="flavour: published totals are left out of the scope",
-        breaks="an exactly published fact that no scope names",
+        breaks="an exactly published fact is missing in the scope",
         place="published.options:CalibrationPart",
         old='(("published_figures", "calibration.margins"),)',
         new="()",
@@ -88,7 +88,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="flavour: verify compares the facts that are stated alone",
-        breaks="a scope that leaves facts out passes",
+        breaks="a scope that omits facts passes",
         place="published.verify.alone:_problems",
         old="[path for path in expected.scope.places() if path not in part.scope.places()]",
         new="[path for path in part.scope.places() if path not in expected.scope.places()]",
@@ -96,7 +96,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: gamma below 2 is allowed",
-        breaks="a loss above epsilon",
+        breaks="the loss exceeds epsilon",
         place="studio.baselines.base",
         old="LEAST_GAMMA = 2.0",
         new="LEAST_GAMMA = 1.0",
@@ -104,7 +104,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: noise with another exponent than is paid for",
-        breaks="another law",
+        breaks="the noise has another distribution",
         place="studio.baselines.base:draws",
         old="ratio ** (1 / gamma)",
         new="ratio ** (1 / (gamma + 1))",
@@ -112,7 +112,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: the largest change without additions",
-        breaks="a record that wins a whole cell is not hidden",
+        breaks="a record that wins a whole cell is not covered",
         place="studio.baselines.imputation:NearestNeighbours.largest_change",
         old="max(largest, int(self._gains(table, donors).max(initial=0)))",
         new="largest",
@@ -120,7 +120,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: the largest change without the last donor",
-        breaks="taking out the only donor is not hidden",
+        breaks="the removal of the only donor is not covered",
         place="studio.baselines.imputation:NearestNeighbours.largest_change",
         old="np.bincount(donors[donors >= 0]).max(initial=1)",
         new="(np.bincount(donors[donors >= 0]) * (np.count_nonzero(~table.gaps) > 1)).max(initial=1)",
@@ -128,7 +128,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: cells without records are not looked at",
-        breaks="a new place that wins several cells is not hidden",
+        breaks="a new place that wins several cells is not covered",
         place="studio.baselines.imputation:NearestNeighbours.largest_change",
         old="int(self._gains(table, donors).max(initial=0))",
         new="int(self._gains(table, donors)[np.unique(table.cells)].max(initial=0))",
@@ -136,7 +136,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: the order of labels does not go round",
-        breaks="the last records of a cell have another donor than the order says",
+        breaks="the last records of a cell have the wrong donor",
         place="studio.baselines.imputation:NearestNeighbours.donors",
         old="(start[:, None] + np.arange(taken)) % len(complete)",
         new="np.minimum(start[:, None] + np.arange(taken), len(complete) - 1)",
@@ -144,7 +144,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: replacing a record as smooth as adding one",
-        breaks="ln 2 where L_1 can treble",
+        breaks="the smoothness is ln 2 although L_1 can treble",
         place="studio.baselines.imputation:smoothness",
         old="math.log(1 + STEPS[neighbours])",
         new="math.log(2)",
@@ -152,7 +152,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: replacing a record moves no more than adding one",
-        breaks="half of the donees that change",
+        breaks="half of the changed donees are ignored",
         place="studio.baselines.imputation:ImputedAnswers.bound",
         old="STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         new="self.scheme.largest_change(table) * moved",
@@ -160,7 +160,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: the record itself is not in the bound",
-        breaks="a record that changes no donors is not hidden",
+        breaks="a record that changes no donors is not covered",
         place="studio.baselines.imputation:ImputedAnswers.bound",
         old="own + STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         new="STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
@@ -168,7 +168,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: records that come and go with their donors move by the range",
-        breaks="a mean of those who are chosen by what is imputed",
+        breaks="a mean of records selected by imputed values is wrong",
         place="studio.baselines.imputation:ImputedAnswers.mean",
         old="self.high if chosen_by_value else self.high - self.low",
         new="self.high - self.low",
@@ -176,7 +176,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: a mean is not cut off at its bounds",
-        breaks="a mean that no file can have",
+        breaks="a mean is impossible for every file",
         place="studio.baselines.imputation:ImputedAnswers.mean",
         old="min(max(answer.value, self.low), self.high)",
         new="answer.value",
@@ -184,7 +184,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="kNN: an answer shows its bound",
-        breaks="L_1, a fact of single records, is published",
+        breaks="L_1, a fact about single records, is published",
         place="studio.baselines.imputation:Answer",
         old="neighbours: Neighbours",
         new="neighbours: Neighbours\nbound: float = 0.0",
@@ -192,7 +192,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="post-strata: a record that comes has no potential weight",
-        breaks="a heavy record that comes is not hidden",
+        breaks="an added record with a large weight is not covered",
         place="studio.baselines.weighting:PostStrata._potential",
         old="np.maximum(comes, np.append(stays, 1.0))",
         new="np.append(stays, 1.0)",
@@ -200,7 +200,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="post-strata: the largest potential weight of this file alone",
-        breaks="a bound that is not smooth",
+        breaks="the bound is not smooth",
         place="studio.baselines.weighting:PostStrata.smooth_bound",
         old="max(float(bound.max()) for bound in bounds)",
         new="max(float(bound[0]) for bound in bounds)",
@@ -208,7 +208,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="post-strata: a choice of strata costs the same when a record is replaced",
-        breaks="half of what it costs",
+        breaks="the stated cost is half of the true cost",
         place="studio.baselines.weighting:selection_epsilon",
         old="STEPS[neighbours] * alpha * sensitivity",
         new="alpha * sensitivity",
@@ -216,7 +216,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="post-strata: the sensitivity of the scores by the largest total",
-        breaks="scores that move further",
+        breaks="scores change by more than the sensitivity",
         place="studio.baselines.weighting:score_sensitivity",
         old="strata.totals.min()",
         new="strata.totals.max()",
@@ -224,7 +224,7 @@ OF_BASELINES = (
     ),
     Mutation(
         name="nested minimum count: the proportion is rounded down and not the number",
-        breaks="nothing is ever kept",
+        breaks="no row is ever kept",
         place="generators.projections:nested",
         old="k * len(joined) // (k + 1)",
         new="k // (k + 1) * len(joined)",

@@ -18,7 +18,7 @@ OF_COPIES = (
     # --- Tables and regressions
     Mutation(
         name="sequential tables: no prior",
-        breaks="a bin that no record of a group has is never drawn",
+        breaks="a bin that is empty in a group is never drawn",
         place="studio.baselines.base:ConditionalTable.draw",
         old="totals[groups] + prior * n_bins",
         new="totals[groups]",
@@ -34,7 +34,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="sequential tables: as few rows in a group as for two bins",
-        breaks="the prior drowns what the rows say",
+        breaks="the prior outweighs the rows",
         place="studio.baselines.base:least_rows",
         old="round(ROWS_PER_PRIOR * prior * size)",
         new="LEAST_ROWS",
@@ -42,7 +42,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="sequential tables: rules are not asked",
-        breaks="rows that a release never has",
+        breaks="rows are impossible in a release",
         place="studio.baselines.sequential:_drawn",
         old="plausibility.filter(Counts.of(table.layout, rows))",
         new="Counts.of(table.layout, rows)",
@@ -59,7 +59,7 @@ OF_COPIES = (
     # --- DA-MI
     Mutation(
         name="DA-MI: Z of another record",
-        breaks="what ties the columns is lost",
+        breaks="the association of the columns is lost",
         place="studio.baselines.data_augmented:DataAugmented._draw",
         old="step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))",
         new="step.table.groups([drawn[z][rows[::-1]] for z in step.predictors], len(rows))",
@@ -67,7 +67,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="DA-MI: the mask of the wrong way round",
-        breaks="W is weighed by what it would say of W",
+        breaks="W gets the wrong weight",
         place="studio.baselines.base:MatrixMask.likelihood",
         old="self.pi[copy]",
         new="self.pi.T[copy]",
@@ -75,7 +75,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="DA-MI: one mask for all groups of risk",
-        breaks="persons at high risk are masked as little as the others",
+        breaks="persons at high risk are masked as little as others",
         place="studio.baselines.data_augmented:DataAugmented.masked",
         old="rows = self._groups == group",
         new="rows = self._groups >= group * 0",
@@ -83,7 +83,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="DA-MI: a mask whose columns do not sum to 1",
-        breaks="probabilities that are none",
+        breaks="probabilities do not sum to 1",
         place="studio.baselines.base:MatrixMask.__post_init__",
         old="np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)",
         new="True",
@@ -100,7 +100,7 @@ OF_COPIES = (
     # --- Risk, intervals, combining rules
     Mutation(
         name="risk: a person hides behind himself",
-        breaks="persons at high risk pass for those at medium risk",
+        breaks="persons at high risk count as medium risk",
         place="studio.rehearsal.risk:risk_groups",
         old="matching(public, public.counts, categorical) - 1",
         new="matching(public, public.counts, categorical)",
@@ -108,7 +108,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="risk: high and medium are exchanged",
-        breaks="the group that nobody hides in is called hidden",
+        breaks="the group at high risk is called safe",
         place="studio.rehearsal.risk:risk_groups",
         old="np.where(alike >= least_others, 1, 2)",
         new="np.where(alike >= least_others, 2, 1)",
@@ -116,7 +116,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="risk: cells count and not persons",
-        breaks="the mean risk of a group is that of its cells",
+        breaks="the mean risk counts cells instead of persons",
         place="studio.rehearsal.risk:group_risks",
         old="float(persons[inside] @ risks[inside]) / size",
         new="float(risks[inside].mean())",
@@ -132,7 +132,7 @@ OF_COPIES = (
     ),
     Mutation(
         name="standardised difference: of the synthetic standard error",
-        breaks="a noisy copy differs less",
+        breaks="a noisy copy looks more similar",
         place="studio.rehearsal.utility:compare_regressions",
         old="standardised_difference(original.estimates, estimates, original.standard_errors)",
         new="standardised_difference(original.estimates, estimates, np.sqrt(np.abs(estimates)))",

@@ -17,32 +17,32 @@ VALUES = "tests/criteria/test_values.py"
 OF_CRITERIA = (
     # --- Typical tables
     Mutation(
-        name="mean of tables: summed, not averaged",
-        breaks="a figure that a record moves once for every table",
+        name="mean of tables: tables are summed instead of averaged",
+        breaks="a record changes the value once for every table",
         place="criteria.marginals_mechanism:mean_distance",
         old="2 * rows * tables",
         new="2 * rows",
         tests=(f"{NEIGHBOURS}[mean_marginal_error: mean of tables, 2 x 3]",),
     ),
     Mutation(
-        name="quantile of tables: one table too low",
-        breaks="fewer tables are so near than is said",
+        name="quantile of tables: the quantile is one table too low",
+        breaks="fewer tables are within the limit than stated",
         place="criteria.marginals:QuantileMarginalError.query",
         old="math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1",
         new="max(0, math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 2)",
         tests=(f"{NEIGHBOURS}[quantile_marginal_error: quantile 0.5 of tables, 2 x 3]",),
     ),
     Mutation(
-        name="tables by name: left out",
-        breaks="a table that was agreed on is not looked at",
+        name="tables by name: they are skipped",
+        breaks="an agreed table is not compared",
         place="criteria.columns:MarginalCriterion.compared_in",
         old="self.named(layout)",
         new="()",
         tests=(f"{NEIGHBOURS}[absolute_marginal_error: absolute, 2 x 3, named tables]",),
     ),
     Mutation(
-        name="tables by name: bounds take them for all tables of their width",
-        breaks="a bound that does not hold",
+        name="tables by name: bounds treat them as all tables of their width",
+        breaks="a bound is wrong",
         place="criteria.facts:CellError.holds_for",
         old="frozenset(columns) in self.tables",
         new="len(columns) in map(len, self.tables)",
@@ -50,8 +50,8 @@ OF_CRITERIA = (
     ),
     # --- Medians
     Mutation(
-        name="medians: rows above the window are not looked at",
-        breaks="a median that lies above passes",
+        name="medians: rows above the window are ignored",
+        breaks="a median that is too high passes",
         place="criteria.groupings_mechanism:Windows.excess",
         old="np.maximum(under * below - over * rows, under * above - (under - over) * rows)",
         new="under * below - over * rows",
@@ -59,7 +59,7 @@ OF_CRITERIA = (
     ),
     Mutation(
         name="medians: the window is that of the private table",
-        breaks="a window that moves with a record",
+        breaks="the window changes with a record",
         place="criteria.groupings_mechanism:Windows.excess",
         old="self.middle[np.maximum(groups, 0)]",
         new='__import__("synthrelease.criteria.groupings", fromlist=["groupings"]).quantile_bins(counts, self.grouping, '
@@ -68,7 +68,7 @@ OF_CRITERIA = (
     ),
     Mutation(
         name="medians: missing values count as the highest",
-        breaks="rows without a value in the figure",
+        breaks="the value includes rows without a value",
         place="criteria.groupings_mechanism:Windows.excess",
         old="bins < self.present",
         new="bins <= self.present",
@@ -76,16 +76,16 @@ OF_CRITERIA = (
     ),
     # --- Shares
     Mutation(
-        name="proportions: the share of the private group itself",
-        breaks="a group of one record moves by as much as a share can",
+        name="proportions: the private group has its own share",
+        breaks="a group of one record changes the share completely",
         place="criteria.groupings_mechanism:excess_of_shares",
         old="hits * ours - our_hits * rows",
         new="(hits * ours - our_hits * rows) * ours // np.maximum(rows, 1)",
         tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, 2 x 3]",),
     ),
     Mutation(
-        name="groups: rows without a group are in the first",
-        breaks="rows that lack a value are counted",
+        name="groups: rows without a group count in the first group",
+        breaks="rows without a value are counted",
         place="criteria.groupings:groupings",
         old="np.where(present(binning), binning.map_to(coarser), -1)",
         new="np.where(present(binning), binning.map_to(coarser), 0)",
@@ -94,23 +94,23 @@ OF_CRITERIA = (
     # --- Distributions
     Mutation(
         name="Kolmogorov distance: missing values count as the highest",
-        breaks="rows without a value in the figure",
+        breaks="the value includes rows without a value",
         place="criteria.groupings_mechanism:SharesOfGroups.of",
         old="rows[:, : self.present]",
         new="rows",
         tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b, with missing values, 2 x 2]",),
     ),
     Mutation(
-        name="Kolmogorov distance: only the share up to the last bin is compared",
-        breaks="a distribution that is wrong everywhere passes",
+        name="Kolmogorov distance: only the share below the last bin is compared",
+        breaks="a wrong distribution passes",
         place="criteria.groupings_mechanism:SharesOfGroups.errors",
         old="np.abs(excess)",
         new="np.abs(excess[:, -1:])",
         tests=(DISTRIBUTIONS,),
     ),
     Mutation(
-        name="shares in groups: bounds of half the error",
-        breaks="a bound that some original table is outside of",
+        name="shares in groups: bounds use half of the error",
+        breaks="some original table lies outside the bound",
         place="criteria.shares:SharesInGroupsExplained.known_error",
         old="(limit * most,)",
         new="(limit * most / 2,)",
@@ -118,8 +118,8 @@ OF_CRITERIA = (
     ),
     # --- Logistic steps
     Mutation(
-        name="logistic step: a table without a fit is none the less scored",
-        breaks="a figure of nothing is accepted",
+        name="logistic step: a table without a fit gets a score",
+        breaks="a value without meaning is accepted",
         place="criteria.logistic_regression:_fit",
         old="not np.linalg.eigvalsh(information)[0] > _SINGULAR",
         new="False",
@@ -128,23 +128,23 @@ OF_CRITERIA = (
     # --- Records that lack a value
     Mutation(
         name="conditional mean: rows without a value count in the size of a group",
-        breaks="a resize parameter above the rows of a group",
+        breaks="a group is resized beyond its rows",
         place="criteria.groupings_mechanism:sums_of_rows",
         old="np.isfinite(numbers)[bins]",
         new="np.ones(len(bins), dtype=bool)",
         tests=(f"{NEIGHBOURS}[conditional_mean: mean of b, with missing values, 2 x 2]",),
     ),
     Mutation(
-        name="functional mechanism: the records with all columns are not counted with noise",
-        breaks="a line of the wrong number of records",
+        name="functional mechanism: the number of complete records has no noise",
+        breaks="the regression uses the wrong number of records",
         place="criteria.regressions:RegressionCoefficients.design",
         old="counted=counted",
         new="counted=False",
         tests=(MOMENTS,),
     ),
     Mutation(
-        name="one step: divided by all rows, not by those with all columns",
-        breaks="a figure and its sensitivity that are not those of the text",
+        name="one step: the divisor is all rows instead of complete rows",
+        breaks="value and sensitivity differ from their description",
         place="criteria.regressions:_Step.of",
         old="rows=max(1, released.rows)",
         new="rows=max(1, released.rows + 1)",
@@ -152,7 +152,7 @@ OF_CRITERIA = (
     ),
     Mutation(
         name="faithfulness: a missing value is near the highest bin",
-        breaks="rows that lack a value are paired with others",
+        breaks="rows with a missing value are paired with others",
         place="criteria.faithfulness:similar_to_next",
         old="np.arange(n_bins) < present - 1",
         new="np.arange(n_bins) < n_bins - 1",
@@ -160,15 +160,15 @@ OF_CRITERIA = (
     ),
     Mutation(
         name="faithfulness: ignored columns are compared",
-        breaks="rows are not paired that should be",
+        breaks="similar rows are not paired",
         place="criteria.faithfulness:Faithfulness.compared",
         old="name not in self.ignored",
         new="name",
         tests=(f"{FAITHFUL}::test_rows_are_paired_by_the_columns_that_are_not_ignored",),
     ),
     Mutation(
-        name="bounds: pairs are taken to agree on columns that were not compared",
-        breaks="a bound that does not hold",
+        name="bounds: pairs are assumed to agree in ignored columns",
+        breaks="a bound is wrong",
         place="answers.facts:_Builder.add_unmatched",
         old="over(inside, axis=ignored, keepdims=True)",
         new="over(inside, axis=(), keepdims=True)",
@@ -176,7 +176,7 @@ OF_CRITERIA = (
     ),
     # --- Rare combinations
     Mutation(
-        name="face privacy: rare combinations of the first columns alone",
+        name="face privacy: only the first columns are checked",
         breaks="a rare combination of other columns passes",
         place="criteria.face_privacy:RareRows._rare_parts",
         old="len(columns) == width",

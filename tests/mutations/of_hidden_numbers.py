@@ -6,8 +6,8 @@ from tests.mutations.machinery import Mutation
 
 OF_HIDDEN_NUMBERS = (
     Mutation(
-        name="hidden number of rounds: bits that leave it open decide it",
-        breaks="a law that is only near the one that is paid for",
+        name="hidden number of rounds: undecided bits decide it",
+        breaks="the distribution only approximates the one that is paid for",
         place="privacy.samplers:inverted",
         old="if bound.low > word:\n    return value\nif bound.high > word:\n    break",
         new="if bound.high > word:\n    return value",
@@ -15,7 +15,7 @@ OF_HIDDEN_NUMBERS = (
     ),
     Mutation(
         name="hidden number of rounds: the factor of a negative shape keeps its sign",
-        breaks="another law than the one that is paid for",
+        breaks="the distribution differs from the one that is paid for",
         place="privacy.samplers:TruncatedNegativeBinomial._factor",
         old="if self.shape > 0:",
         new="if True:",

@@ -13,15 +13,15 @@ IN_THE_LEDGER = f"{COMMANDS}::test_the_budget_is_in_the_ledger_before_a_private_
 OF_THE_LEDGER = (
     # --- Limits
     Mutation(
-        name="ledger: the limit may not be reached",
-        breaks="a run that the budget allows is refused, and stewards learn to raise limits",
+        name="ledger: the limit may not be reached exactly",
+        breaks="an allowed run is refused, so stewards learn to raise limits",
         place="privacy.ledger:Ledger._check_limit",
         old="spent + cost <= limit",
         new="spent + cost < limit",
         tests=(f"{TESTS}::test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part",),
     ),
     Mutation(
-        name="ledger: what was spent before is not counted",
+        name="ledger: earlier spending is not counted",
         breaks="every run has the whole budget",
         place="privacy.ledger:Ledger._check_limit",
         old="spent + cost",
@@ -31,7 +31,7 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: the limit is not compared",
-        breaks="the budget has no end",
+        breaks="the budget has no limit",
         place="privacy.ledger:Ledger._check_limit",
         old="not spent + cost <= limit",
         new="False",
@@ -39,15 +39,15 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: the limit on delta is not compared",
-        breaks="delta has no end",
+        breaks="delta has no limit",
         place="privacy.ledger:Ledger._charged",
         old='self._check_limit("delta", statement.deltas.before(run.piece), delta, statement.delta_limit, run.piece)',
         new="pass",
         tests=(f"{TESTS}::test_delta_has_a_limit_of_its_own_which_is_0_unless_it_is_given",),
     ),
     Mutation(
-        name="ledger: amounts are rounded to floats",
-        breaks="a sum that passes the limit looks as if it reached it",
+        name="ledger: amounts are rounded to floating point",
+        breaks="a sum above the limit looks equal to it",
         place="privacy.ledger_file:amount",
         old="exact(number)",
         new="Fraction(round(float(exact(number)), 6)).limit_denominator(10**6)",
@@ -55,7 +55,7 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: sums of ever new fractions are accepted",
-        breaks="a ledger that nobody can add up any more",
+        breaks="nobody can add up the ledger any more",
         place="privacy.ledger_file:summed",
         old="total.denominator > _LARGEST_DENOMINATOR",
         new="False",
@@ -63,8 +63,8 @@ OF_THE_LEDGER = (
     ),
     # --- Charges
     Mutation(
-        name="ledger: a charge that could not be confirmed is refunded",
-        breaks="a free retry",
+        name="ledger: an unconfirmed charge is refunded",
+        breaks="a second run is free",
         place="privacy.ledger:Ledger._confirm",
         old="reason = cause(error)",
         new=(
@@ -75,7 +75,7 @@ OF_THE_LEDGER = (
         tests=(f"{TESTS}::test_a_charge_whose_head_cannot_be_written_counts_as_spent",),
     ),
     Mutation(
-        name="ledger: a charge is taken back at once",
+        name="ledger: a charge is returned at once",
         breaks="nothing is ever spent",
         place="privacy.ledger:Ledger._written",
         old='database.execute("COMMIT")',
@@ -84,7 +84,7 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="release: nothing is reserved",
-        breaks="a run that no ledger knows of",
+        breaks="no ledger knows the run",
         place="publish:publish",
         old="reserve(spec, request, listener, checked.piece)",
         new="pass",
@@ -93,7 +93,7 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="release: the budget is reserved after the run",
-        breaks="a run that is stopped has cost nothing",
+        breaks="a stopped run costs nothing",
         place="publish:publish",
         old=(
             "reserve(spec, request, listener, checked.piece)\nwith protected():\n"
@@ -106,15 +106,15 @@ OF_THE_LEDGER = (
         tests=(IN_THE_LEDGER,),
     ),
     Mutation(
-        name="release: every run gets a ledger of its own",
-        breaks="a second run into the same folder costs nothing",
+        name="release: every run opens its own ledger",
+        breaks="a second run into the same folder is free",
         place="privacy.ledger:place_beside",
         old='out.name + ".ledger"',
         new='out.name + f".{os.urandom(4).hex()}.ledger"',
         tests=(f"{TESTS}::test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_the_folder",),
     ),
     Mutation(
-        name="plan: charges before the loop are left out of the total",
+        name="plan: charges before the loop are missing in the total",
         breaks="the private regression is free",
         place="privacy.plan:Plan.of",
         old='in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))',
@@ -122,8 +122,8 @@ OF_THE_LEDGER = (
         tests=("tests/privacy/test_plan.py",),
     ),
     Mutation(
-        name="plan: epsilon is printed rounded down",
-        breaks="a document that promises more than is kept",
+        name="plan: the printed epsilon is rounded down",
+        breaks="a document promises more than is true",
         place="privacy.charges:decimal_text",
         old="-((-value * 10**10) // 1)",
         new="(value * 10**10) // 1",
@@ -139,15 +139,15 @@ OF_THE_LEDGER = (
         tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
     ),
     Mutation(
-        name="ledger: a hash does not cover the one before it",
-        breaks="an earlier charge can be rewritten alone",
+        name="ledger: a hash does not cover the previous one",
+        breaks="an earlier charge can be rewritten",
         place="privacy.ledger_file:Entry.hash",
         old="[self.previous, *self._fields]",
         new="[*self._fields]",
         tests=(f"{TESTS}::test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next",),
     ),
     Mutation(
-        name="ledger: the limits are not in the first hash",
+        name="ledger: the first hash does not cover the limits",
         breaks="a limit can be raised",
         place="privacy.ledger_file:Statement._hash",
         old="[self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]",
@@ -156,22 +156,22 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: the head file is not compared",
-        breaks="an old copy of a ledger forgets what was spent since",
+        breaks="an old copy of the ledger passes, without later charges",
         place="privacy.ledger:Ledger._accepted",
         old="not statement.holds(head)",
         new="False",
         tests=(f"{TESTS}::test_an_older_copy_is_refused_because_of_its_head_file",),
     ),
     Mutation(
-        name="ledger: the head from the logbook is not looked for",
-        breaks="an old copy with its head file forgets what was spent since",
+        name="ledger: the head from the logbook is not searched",
+        breaks="an old copy with its head file passes",
         place="privacy.ledger:Ledger._accepted",
         old="self.expect_head is not None and not statement.knows(self.expect_head)",
         new="False",
         tests=(f"{TESTS}::test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone",),
     ),
     Mutation(
-        name="ledger: that of another dataset is taken",
+        name="ledger: the ledger of another dataset is accepted",
         breaks="one dataset spends the budget of another",
         place="privacy.ledger:Ledger._accepted",
         old="self.dataset is not None and statement.dataset != self.dataset",
@@ -180,23 +180,23 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: a second name of the file is accepted",
-        breaks="two write-ahead files and two heads for one ledger",
+        breaks="one ledger gets two write-ahead files and two heads",
         place="privacy.ledger_file:_check_names",
         old="names != 1",
         new="names < 1",
         tests=(f"{TESTS}::test_a_second_name_of_the_file_is_refused",),
     ),
     Mutation(
-        name="ledger: opened over one that is there",
-        breaks="an account that starts again",
+        name="ledger: an existing ledger is overwritten",
+        breaks="an account starts again from zero",
         place="privacy.ledger_file:check_free",
         old="if os.path.lexists(name):\n    raise _taken(name)",
         new="Path(name).unlink(missing_ok=True)",
         tests=(f"{TESTS}::test_opening_never_overwrites",),
     ),
     Mutation(
-        name="ledger: its texts are not looked at",
-        breaks="a forged ledger writes on the terminal what it likes",
+        name="ledger: its texts are not checked",
+        breaks="a forged ledger writes any text to the terminal",
         place="privacy.ledger_file:read_entries",
         old=(
             'Entry(previous=previous, number=number, started=line("time", row[1], 40), what=line("purpose", row[2], 200), '
@@ -211,7 +211,7 @@ OF_THE_LEDGER = (
     # --- The disk
     Mutation(
         name="ledger: the head file is not synced",
-        breaks="after a power cut the head file is empty",
+        breaks="the head file is empty after a power cut",
         place="privacy.ledger_file:_write_head",
         old="os.fsync(file.fileno())",
         new="pass",
@@ -219,7 +219,7 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: the folder is not synced",
-        breaks="after a power cut the ledger has its old head, or no name",
+        breaks="after a power cut the ledger has an old head or no name",
         place="privacy.ledger_file:sync_folder",
         old="os.fsync(descriptor)",
         new="pass",
@@ -227,7 +227,7 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: SQLite does not sync",
-        breaks="after a power cut the last charges are forgotten",
+        breaks="the last charges are lost in a power cut",
         place="privacy.ledger_file:_durable",
         old='database.execute("PRAGMA synchronous = FULL")',
         new='database.execute("PRAGMA synchronous = OFF")',
@@ -235,14 +235,14 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: a charge stays in the write-ahead file",
-        breaks="a copy of the ledger alone forgets it",
+        breaks="a copy of the ledger file lacks a charge",
         place="privacy.ledger:Ledger._confirm",
         old="settle(database)",
         new="True",
         tests=(ORDER,),
     ),
     Mutation(
-        name="ledger: its head may be read by all",
+        name="ledger: its head is readable by all",
         breaks="others learn what is done with the data, and when",
         place="privacy.ledger_file:write_head",
         old="os.open(temporary, _NEW, 0o600)",
@@ -250,8 +250,8 @@ OF_THE_LEDGER = (
         tests=(f"{TESTS}::test_only_the_owner_may_read_the_files_and_nothing_else_is_left",),
     ),
     Mutation(
-        name="ledger: the tables are read before they are looked at",
-        breaks="a ledger with a view that has no end stalls every run",
+        name="ledger: the tables are read before they are checked",
+        breaks="a ledger with an endless view blocks every run",
         place="privacy.ledger_file:read_entries",
         old=('database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items())'),
         new=(

@@ -9,8 +9,8 @@ MOVES = f"{MEASURED}::test_no_replaced_row_moves_a_model_by_more_than_its_noise_
 
 OF_MODELS = (
     Mutation(
-        name="named models: a coefficient without the noise of the other columns",
-        breaks="intervals of coefficients that are too narrow",
+        name="named models: a coefficient ignores the noise of other columns",
+        breaks="intervals of coefficients are too narrow",
         place="answers.slopes:coefficients",
         old="noise_b - fixed @ noise_a[rest]",
         new="noise_b",
@@ -19,7 +19,7 @@ OF_MODELS = (
     ),
     Mutation(
         name="named models: a table of groups costs twice its part",
-        breaks="more is spent than was charged",
+        breaks="more epsilon is spent than was charged",
         place="generators.models:Measured.of_table",
         old="TABLE_WEIGHT * self._unit",
         new="2 * TABLE_WEIGHT * self._unit",
@@ -27,16 +27,16 @@ OF_MODELS = (
         core=True,
     ),
     Mutation(
-        name="named models: each block of sums costs all of it",
-        breaks="more is spent than was charged",
+        name="named models: each block of sums costs the whole",
+        breaks="more epsilon is spent than was charged",
         place="generators.models:Measured.blocks",
         old="len(block) * self._unit",
         new="self.epsilon",
         tests=(MOVES,),
     ),
     Mutation(
-        name="named models: they are in no plan",
-        breaks="what is measured is not paid for",
+        name="named models: they are missing in the plan",
+        breaks="a measurement has no charge",
         place="spec.release_spec:ReleaseSpec._charges",
         old="figures_after = [*figures_after, charge_of(self.models)]",
         new="pass",
@@ -45,7 +45,7 @@ OF_MODELS = (
     ),
     Mutation(
         name="named models: a row without a value counts",
-        breaks="a mean with rows of which nothing is known",
+        breaks="a mean includes rows without a value",
         place="generators.models_mechanism:_counted",
         old="kept &= digits[name] < schema[name].atoms.present",
         new="pass",
@@ -53,23 +53,23 @@ OF_MODELS = (
     ),
     Mutation(
         name="named models: the square of a value may be below 0",
-        breaks="twice the noise that it needs",
+        breaks="the noise is twice what is needed",
         place="generators.row_functions:RowFunction.ends",
         old="any(isinstance(factor, Value) for factor in self.factors) and not square",
         new="any(isinstance(factor, Value) for factor in self.factors)",
         tests=(MEASURED,),
     ),
     Mutation(
-        name="named models: verify takes every charge",
-        breaks="a release that states less than it spent",
+        name="named models: verify accepts every charge",
+        breaks="a release that states less than it spent passes",
         place="published.verify.models:models",
         old="[*_charges(document, part), *_noises(part)]",
         new="[*_noises(part)]",
         tests=(WHOLE,),
     ),
     Mutation(
-        name="named models: half of the noise of a sum is known to readers",
-        breaks="intervals that are too narrow",
+        name="named models: readers know half of the noise of a sum",
+        breaks="intervals are too narrow",
         place="answers.models:MeasuredModels._sum",
         old="weights[self.place[function.key] - first] = step",
         new="weights[self.place[function.key] - first] = step / 2",

@@ -15,16 +15,16 @@ ONE = f"{CAP}::test_one_release_follows_a_scout"
 
 OF_SCOUTS = (
     Mutation(
-        name="cap: rare texts once in delta",
-        breaks="a text of one row is paid for on one side alone",
+        name="cap: rare texts count once in delta",
+        breaks="a text of one row is paid for on one side only",
         place="privacy.cap:Cap.rare_delta",
         old="(1 + exp_up(self.epsilon)) * self.rare",
         new="self.rare",
         tests=(LEFT,),
     ),
     Mutation(
-        name="cap: the scout is free",
-        breaks="the release spends what the scout spent",
+        name="cap: the scout costs nothing",
+        breaks="the release spends again what the scout spent",
         place="privacy.cap:Cap.rho_left",
         old="rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho",
         new="rho_within(self.epsilon - self.tests, self.gaussian_delta)",
@@ -40,7 +40,7 @@ OF_SCOUTS = (
         tests=(WITHIN,),
     ),
     Mutation(
-        name="cap: the threshold of a text at one standard deviation",
+        name="cap: the threshold of a text is one standard deviation",
         breaks="texts of single rows are published",
         place="privacy.cap:text_threshold",
         old="-(-(7 * scale) // 1) + 2",
@@ -49,7 +49,7 @@ OF_SCOUTS = (
     ),
     Mutation(
         name="ledger: two releases after one scout",
-        breaks="the second release has the rest of a cap that is spent",
+        breaks="the second release uses a cap that is already spent",
         place="privacy.ledger:_open_scout",
         old="entry.notes == promised and entry.number not in released",
         new="entry.notes == promised",
@@ -57,15 +57,15 @@ OF_SCOUTS = (
     ),
     Mutation(
         name="ledger: a release after another scout",
-        breaks="a cap that nobody fixed",
+        breaks="the cap was not fixed beforehand",
         place="privacy.ledger:_open_scout",
         old="entry.notes == promised and entry.number not in released",
         new="entry.notes.cap is not None and entry.number not in released",
         tests=(ONE,),
     ),
     Mutation(
-        name="scout: noise for one of the two cells that move",
-        breaks="half the squared sensitivity",
+        name="scout: noise covers one of two changed cells",
+        breaks="the squared sensitivity is halved",
         place="scouting.scout_mechanism:noisy_tables",
         old="squared=2",
         new="squared=1",
@@ -73,8 +73,8 @@ OF_SCOUTS = (
         core=True,
     ),
     Mutation(
-        name="scout: Laplace noise for one of the two cells that move",
-        breaks="half the l1 distance, so twice the epsilon",
+        name="scout: Laplace noise covers one of two changed cells",
+        breaks="the l1 sensitivity is halved, so epsilon doubles",
         place="scouting.scout_mechanism:noisy_tables",
         old="moved=2",
         new="moved=1",
@@ -82,15 +82,15 @@ OF_SCOUTS = (
         core=True,
     ),
     Mutation(
-        name="scout: each part of a pure charge has all of it",
-        breaks="tables do not share epsilon",
+        name="scout: each part gets the whole pure charge",
+        breaks="the tables cost more than the charge",
         place="scouting.scout_mechanism:with_noise",
         old="charge.epsilon / parts",
         new="charge.epsilon",
         tests=(PURE,),
     ),
     Mutation(
-        name="cap: a pure release beyond what the scout left",
+        name="cap: a pure release spends more than the scout left",
         breaks="scout and release cost more than their cap",
         place="privacy.cap:Cap.alone",
         old="self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)",
@@ -99,7 +99,7 @@ OF_SCOUTS = (
     ),
     Mutation(
         name="scout: each table has the whole budget",
-        breaks="tables do not share rho",
+        breaks="the tables cost more than rho",
         place="scouting.scout_mechanism:noisy_tables",
         old="parts=len(groups)",
         new="parts=1",
@@ -107,14 +107,14 @@ OF_SCOUTS = (
     ),
     Mutation(
         name="scout: texts below the threshold are published",
-        breaks="a text that one row alone has",
+        breaks="a text of a single row is published",
         place="scouting.scout_mechanism:frequent_texts",
         old="count >= threshold or not text",
         new="True",
         tests=(TEXTS,),
     ),
     Mutation(
-        name="scout: texts in the order in which they were met",
+        name="scout: texts keep the order of the file",
         breaks="the order of the file is published",
         place="scouting.scout_mechanism:frequent_texts",
         old='sorted({"", *counted})',
@@ -122,8 +122,8 @@ OF_SCOUTS = (
         tests=(f"{TABLES}::test_the_order_in_which_texts_are_met_has_no_effect",),
     ),
     Mutation(
-        name="scout: each column of texts has the whole budget",
-        breaks="columns of texts do not share rho",
+        name="scout: each column of texts gets the whole budget",
+        breaks="columns of texts cost more than rho",
         place="scouting.scout_mechanism:frequent_texts",
         old="parts=len(columns)",
         new="parts=1",
@@ -131,7 +131,7 @@ OF_SCOUTS = (
     ),
     Mutation(
         name="scout: half the sensitivity of the dependence",
-        breaks="half the noise that the claim needs",
+        breaks="the noise is half of what the guarantee needs",
         place="scouting.scout_mechanism:dependence",
         old="6 * rows * len(pairs)",
         new="3 * rows * len(pairs)",
@@ -163,7 +163,7 @@ OF_SCOUTS = (
     ),
     Mutation(
         name="scout: too much noise is not refused",
-        breaks="a budget spent on noise",
+        breaks="the budget is spent on a table of noise",
         place="scouting.scout:check_noise",
         old="not 5 * deviation <= MOST_NOISE * scouting.rows",
         new="False",

@@ -37,7 +37,7 @@ OF_SPENDING = (
     ),
     Mutation(
         name="publish: priors are read twice",
-        breaks="another file than the one that was compared",
+        breaks="the file that is read may differ from the compared one",
         place="publish:_released",
         old=(
             "release(checked.spec, request.source, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
@@ -51,15 +51,15 @@ OF_SPENDING = (
     ),
     Mutation(
         name="publish: the limit is not compared",
-        breaks="a plan above the limit of its own specification",
+        breaks="a plan exceeds the limit of its own specification",
         place="publish:check_before_spending",
         old="spec.check_limit()",
         new="pass",
         tests=("tests/cli/test_cli.py::test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened",),
     ),
     Mutation(
-        name="publish: the domain is not told to the ledger",
-        breaks="two exact numbers of rows on two domains",
+        name="publish: the ledger does not get the domain",
+        breaks="two exact numbers of rows are published for two domains",
         place="publish:reserve",
         old=(
             "reserve_for_release(ledger, spec.plan, _charged_for(spec), _charged_run(spec, piece), dataset=request.dataset, "
@@ -81,24 +81,24 @@ OF_SPENDING = (
         tests=(f"{OF_PUBLISH}::test_a_delta_that_is_too_large_for_so_many_rows_is_refused_after_reading",),
     ),
     Mutation(
-        name="publish: a delta that no table allows is found after the charge",
-        breaks="what fails for sure is paid for",
+        name="publish: an impossible delta is found after the charge",
+        breaks="a certain failure is paid for",
         place="publish:check_before_spending",
         old="check_delta(spec.plan.total.delta, 1)",
         new="pass",
         tests=(f"{OF_PUBLISH}::test_a_delta_that_no_number_of_rows_allows_is_refused_before_the_charge",),
     ),
     Mutation(
-        name="publish: the message of an unforeseen error goes on",
-        breaks="it may quote what a mistake let through",
+        name="publish: an unexpected error keeps its message",
+        breaks="the message may quote private values",
         place="privacy.protection:after_the_charge",
         old="Exception",
         new="ZeroDivisionError",
         tests=(CALLED,),
     ),
     Mutation(
-        name="publish: other ledgers are not looked for",
-        breaks="a second ledger for the same people, unnoticed",
+        name="publish: other ledgers are not searched",
+        breaks="a second ledger for the same people stays unnoticed",
         place="publish:ledgers_near",
         old="(beside_output.parent, *beside, Path.cwd())",
         new="(beside_output.parent,)",
@@ -115,7 +115,7 @@ OF_SPENDING = (
     ),
     Mutation(
         name="protection: hooks stay after a call",
-        breaks="a notebook that shows no message ever again",
+        breaks="a notebook shows no messages any more",
         place="privacy.protection:protected",
         old="sys.excepthook, sys.unraisablehook, threading.excepthook = hooks",
         new="pass",
@@ -123,7 +123,7 @@ OF_SPENDING = (
     ),
     Mutation(
         name="protection: core files are allowed in a call",
-        breaks="private rows on the disk",
+        breaks="private rows are on the disk",
         place="privacy.protection:protected",
         old="set_core_limit(0)",
         new="pass",
@@ -132,7 +132,7 @@ OF_SPENDING = (
     # --- A public file that is the private one
     Mutation(
         name="same file: the content is not compared",
-        breaks="a copy of the private file is taken as a prior",
+        breaks="a copy of the private file serves as a prior",
         place="enclave.ingest:check_not_public",
         old="digest == file.digest",
         new="False",
@@ -148,23 +148,23 @@ OF_SPENDING = (
     ),
     Mutation(
         name="release: tables are not compared",
-        breaks="the private rows in another order are taken as a prior",
+        breaks="the private rows in another order serve as a prior",
         place="enclave.door:Door.is_public",
         old="bool(digests) and opaque(lambda: self.__counts.digest()) in digests",
         new="False",
         tests=(OF_PUBLISH,),
     ),
     Mutation(
-        name="table digest: counts left out",
-        breaks="other tables are taken for the private one",
+        name="table digest: the digest ignores counts",
+        breaks="other tables count as the private one",
         place="data.counts:Counts.digest",
         old="(*(self.words if self.layout.has_codes else self.bins), self.counts)",
         new="self.words if self.layout.has_codes else self.bins",
         tests=(f"{OF_PUBLISH}::test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_that_of_a_public_one",),
     ),
     Mutation(
-        name="rehearsal: the shortlist does not say what it was rehearsed on",
-        breaks="a shortlist of the private file is taken",
+        name="rehearsal: the shortlist does not name its file",
+        breaks="a shortlist from the private file is accepted",
         place="spec.shortlist:shortlist_text",
         old="data is not None",
         new="False",
@@ -172,24 +172,24 @@ OF_SPENDING = (
     ),
     # --- Dry run
     Mutation(
-        name="dry run: the smallest configuration alone",
-        breaks="what ends the largest is paid for",
+        name="dry run: only the smallest configuration is tried",
+        breaks="a failure of the largest configuration is paid for",
         place="releasing.dry_run:extremes",
         old=("if size(largest) != size(smallest):\n    yield largest"),
         new="pass",
         tests=(f"{OF_DRY}::test_every_family_is_tried_at_its_smallest_and_its_largest",),
     ),
     Mutation(
-        name="dry run: without a candidate nothing is asked",
-        breaks="a criterion that cannot be asked is paid for",
+        name="dry run: criteria are skipped without a candidate",
+        breaks="a criterion that cannot be computed is paid for",
         place="releasing.dry_run:_attempt",
         old="candidate = Candidate(configuration=configuration, counts=made_up_rows)",
         new="return",
         tests=(f"{OF_DRY}::test_criteria_are_asked_also_where_no_candidate_comes_of_made_up_rows",),
     ),
     Mutation(
-        name="dry run: figures after acceptance are not tried",
-        breaks="an accepted dataset without figures",
+        name="dry run: values after acceptance are not tried",
+        breaks="an accepted table has no values",
         place="releasing.dry_run:_attempt",
         old="released_figures(spec, verdict, private, prepared)",
         new="pass",
@@ -197,7 +197,7 @@ OF_SPENDING = (
     ),
     Mutation(
         name="dry run: rules are ignored",
-        breaks="rows that cannot occur",
+        breaks="made-up rows are impossible",
         place="releasing.dry_run:made_up",
         old="digits[column] = bins.copy()",
         new="pass",
@@ -205,7 +205,7 @@ OF_SPENDING = (
     ),
     Mutation(
         name="dry run: memory is not compared",
-        breaks="a run that ends for lack of memory, after the charge",
+        breaks="the run ends for lack of memory, after the charge",
         place="releasing.dry_run:dry_run",
         old="check_measured(before, megabytes_in_use(), jobs)",
         new="pass",
@@ -213,8 +213,8 @@ OF_SPENDING = (
     ),
     # --- Broken rounds
     Mutation(
-        name="round: a broken one is rejected",
-        breaks="the budget is spent on rounds that all break",
+        name="round: a failed round counts as rejected",
+        breaks="the budget is spent on rounds that all fail",
         place="releasing.selection:guarded",
         old="Verdict.BROKEN",
         new="Verdict.REJECTED",
@@ -222,24 +222,24 @@ OF_SPENDING = (
         core=True,
     ),
     Mutation(
-        name="round: a broken one ends the run out of its place",
-        breaks="the first to finish decides",
+        name="round: a failed round ends the run out of order",
+        breaks="the first round to finish decides",
         place="releasing.selection:guarded",
         old="return RoundResult(Verdict.BROKEN, None, failure_of(error))",
         new="raise InternalError(failure_of(error)) from None",
         tests=(OF_SELECTION,),
     ),
     Mutation(
-        name="round: lack of memory is a place",
-        breaks="how much memory private counts take is told",
+        name="round: lack of memory names a place",
+        breaks="the memory use of private counts is revealed",
         place="releasing.selection:guarded",
         old="(PrivateFailure, MemoryError)",
         new="PrivateFailure",
         tests=(OF_SELECTION,),
     ),
     Mutation(
-        name="internal error: its message is told",
-        breaks="it may quote what a mistake let through",
+        name="internal error: its message is shown",
+        breaks="the message may quote private values",
         place="errors:failure_of",
         old='f"{type(error).__name__} at {place_of(error.__traceback__)}"',
         new='f"{type(error).__name__} at {place_of(error.__traceback__)}. {error}"',
@@ -247,16 +247,16 @@ OF_SPENDING = (
     ),
     # --- Meters
     Mutation(
-        name="meter: minted in another room",
-        breaks="charges that no plan holds",
+        name="meter: a meter is made in another component",
+        breaks="a charge is missing in every plan",
         place="releasing.release:release",
         old="prepare(spec, table, priors)",
         new="prepare(spec, table.with_plan(spec.plan.once), priors)",
         tests=(METERS,),
     ),
     Mutation(
-        name="meter: another round's charges after acceptance",
-        breaks="charges that no plan holds",
+        name="meter: charges of another round after acceptance pass",
+        breaks="a charge is missing in every plan",
         place="releasing.attempt:released_figures",
         old="spec.plan.after",
         new="[*spec.plan.after, *spec.plan.per_round]",
@@ -265,7 +265,7 @@ OF_SPENDING = (
     # --- Domains in the ledger
     Mutation(
         name="ledger: domains are not compared",
-        breaks="an exact, unpaid difference of two numbers of rows",
+        breaks="the exact difference of two numbers of rows is published without a charge",
         place="privacy.ledger:Ledger._check_domain",
         old="statement.domain not in (None, domain)",
         new="False",
@@ -281,7 +281,7 @@ OF_SPENDING = (
     ),
     Mutation(
         name="ledger: the first domain is forgotten after a protected release",
-        breaks="an exact, unpaid difference of two numbers of rows",
+        breaks="the exact difference of two numbers of rows is published without a charge",
         place="privacy.ledger_file:Statement.domain",
         old="_only(entry.domain for entry in self.entries)",
         new="next((entry.domain for entry in self.entries), None)",
@@ -297,8 +297,8 @@ OF_SPENDING = (
         tests=(OF_PUBLISH,),
     ),
     Mutation(
-        name="archive: it bears its time",
-        breaks="when a run ended tells how many rounds it took",
+        name="archive: it states its time",
+        breaks="the duration of a run reveals the number of rounds",
         place="bundle.write:_whole_or_not_at_all",
         old="os.utime(temporary, (NO_TIME, NO_TIME))",
         new="pass",

@@ -17,7 +17,7 @@ REFUSED = "tests/spec/test_bad_specs.py"
 OF_WEIGHTS = (
     Mutation(
         name="weighted marginal error: the sensitivity of an unweighted share",
-        breaks="noise that a heavy record outweighs",
+        breaks="a record with a large weight exceeds the noise",
         place="criteria.marginals:WeightedMarginalError.query",
         old="sensitivity=HEAVIEST / max(1, total)",
         new="sensitivity=1 / n",
@@ -25,7 +25,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="weighted marginal error: a candidate without weight passes",
-        breaks="a share of nothing is accepted",
+        breaks="a table without weight is accepted",
         place="criteria.marginals:WeightedMarginalError.query",
         old="total == 0",
         new="False",
@@ -33,7 +33,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="weighted marginal error: weights are cut off, not rounded",
-        breaks="a figure that is not the stated one",
+        breaks="the value is not the stated one",
         place="criteria.marginals:whole_weights",
         old="round(number / heaviest * HEAVIEST)",
         new="int(number / heaviest)",
@@ -41,7 +41,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="raking: a cap that is not applied",
-        breaks="weights beyond what was promised",
+        breaks="weights exceed what was promised",
         place="data.weights:_rake",
         old="np.clip(raw, *limits)",
         new="np.maximum(raw, limits[0])",
@@ -49,7 +49,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="raking: groups with a total of 0 keep their weight",
-        breaks="persons where there are none",
+        breaks="a group without persons gets persons",
         place="data.weights:_rake",
         old="aims[cell] > 0",
         new="aims[cell] >= 0",
@@ -57,7 +57,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="raking: margins that are not met are called met",
-        breaks="totals that the card states and the table does not have",
+        breaks="the card states totals that the table does not have",
         place="data.weights:_rake",
         old="if worst <= tolerance / 2:\n    return weights, MOST_CYCLES",
         new="if worst <= math.inf:\n    return weights, MOST_CYCLES",
@@ -65,7 +65,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="raking: sparse groups join the larger neighbour",
-        breaks="another rule than is documented",
+        breaks="the rule differs from the documented one",
         place="data.weights:_neighbour",
         old="sizes[group - 1] <= sizes[group + 1]",
         new="sizes[group - 1] > sizes[group + 1]",
@@ -81,7 +81,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="margins: only the number of persons is compared",
-        breaks="totals that contradict each other are raked to",
+        breaks="contradictory totals are accepted",
         place="data.weights:disagreements",
         old="[column for column in left.columns if column in right.columns]",
         new="[]",
@@ -89,7 +89,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="calibration: any column may be the start",
-        breaks="weights that start from numbers that are none",
+        breaks="weights start from a column that is not a weight",
         place="spec.totals:_check_names",
         old="columns[table.start].role != WEIGHT",
         new="False",
@@ -97,7 +97,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="design weights: nothing has to be said about the rows",
-        breaks="a file that was expanded by weight is read as it is",
+        breaks="a file that was expanded by weight is accepted",
         place="spec.record:check_design_weights",
         old="marked and release.input.one_row_per is None",
         new="False",
@@ -113,7 +113,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="imputation: donors that agree are not looked for",
-        breaks="a gap is filled from any row: the bias of complete cases stays",
+        breaks="a gap is filled from any row, so the bias of complete cases remains",
         place="data.donors:_drawn",
         old="match[:width]",
         new="[]",
@@ -121,7 +121,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="imputation: each cell is as likely as another",
-        breaks="rare donors stand for common ones",
+        breaks="rare donors are used as often as common ones",
         place="data.donors:_Groups.of",
         old="counts = table.counts[pattern.donors[order]]",
         new="counts = np.ones(len(order), dtype=np.int64)",
@@ -129,7 +129,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="imputation: every row gets a donor of its own",
-        breaks="completed rows that are rarer than was promised",
+        breaks="completed rows are rarer than promised",
         place="data.donors:_blocks",
         old="counts // smallest",
         new="counts",
@@ -137,7 +137,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="imputation: rules are not asked",
-        breaks="completed rows that must not occur",
+        breaks="completed rows break the rules",
         place="data.donors:_drawn",
         old="~_forbidden(table, pattern.columns, pattern.recipients[recipient[block]], donors, plausibility)",
         new="np.ones(len(block), dtype=bool)",
@@ -145,7 +145,7 @@ OF_WEIGHTS = (
     ),
     Mutation(
         name="imputation: donors may lack some of the values",
-        breaks="gaps that stay",
+        breaks="gaps remain",
         place="data.donors:patterns",
         old="~empty[:, lacking].any(axis=1)",
         new="~empty[:, lacking].all(axis=1)",
