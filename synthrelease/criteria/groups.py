@@ -79,8 +79,8 @@ class ConditionalMean(InGroups):
     values : "own" uses the own values of the private rows, on the grid of the column (`step`). "bins" uses the representative
         values of their released bins, as Hod & Canetti (2024) do. The criterion then does not detect differences within a bin.
         Example: `values = "bins"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
-        `by = ["age", "sex"]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
+        Example: `by = ["age", "sex"]`.
     overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
     range : [lowest, highest]; values beyond it count as its ends, so a narrow range compares means of clipped values. The
         noise grows with the width of the range. Example: `range = [500, 5500]`.
@@ -302,8 +302,8 @@ class ConditionalMedian(InGroups):
     Attributes
     ----------
     column : the column whose medians are compared; its bins have an order. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
-        `by = ["age", "sex"]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
+        Example: `by = ["age", "sex"]`.
     overall : true also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.
     within : the largest accepted distance between the quantiles of the file and of the release, in bins; 0 requires the same
         bin. Example: `within = 1`.

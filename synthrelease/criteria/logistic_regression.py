@@ -75,11 +75,11 @@ class LogisticRegression(Criterion):
     target : the dependent variable. Example: `target = "hospital"`.
     positive : the labels of the bins of the target that count as 1; all others count as 0. Example: `positive = ["yes"]`.
     features : the explanatory variables. Example: `features = ["age", "children"]`.
-    representation : for the target and each feature, the alternative whose bins and representative values stand for the
+    representation : for the target and each feature, the alternative whose bins and representative values represent the
         released rows. Each bin of every other alternative must lie in one of its bins. Example: `representation = { hospital =
         "categories", age = "five_years", children = "single" }`.
-    values : "own" uses the own values of private features, on the grids of the columns (`step`); "bins" uses the
-        representative values of their bins. Example: `values = "bins"`.
+    values : "own" uses the own values of private features, on the grids of the columns (`step`). "bins" uses the representative
+        values of their bins. Example: `values = "bins"`.
     ranges : [lowest, highest] for some of the features. A value beyond these limits counts as the nearest limit. The default is
         the bounds of the column. Example: `ranges = { age = [18, 80] }`.
 

@@ -54,19 +54,19 @@ class MeanOfRoots(Criterion):
     Attributes
     ----------
     column : a column of members or of roots. A column of roots counts as one member of each root. Example: `column = "age"`.
-    number : the number h of a root. "agreement": the share of pairs of its members who are in the same bin (of [groups], if it
-        has the column); only roots that have at least two members with a value count. "sum": the sum over its members, 0
-        without any; every root counts. "mean": the mean over its members with a value; roots without such a member do not
-        count. Example: `number = "agreement"`.
-    bins : the labels of bins (of [groups], if it has the column). A member in one of them counts 1, any other member 0, in
-        place of its value. With number = "sum" and range = [0, 1], h says whether the root has such a member. Example: `bins =
+    number : the number h of a root. "agreement" is the share of pairs of its members who are in the same bin (of [groups], if
+        [groups] has the column). Only roots that have at least two members with a value count. "sum" is the sum over its
+        members, and 0 without members. Every root counts. "mean" is the mean over its members with a value. Roots without such
+        a member do not count. Example: `number = "agreement"`.
+    bins : the labels of bins (of [groups], if [groups] has the column). A member in one of these bins has the value 1, and any
+        other member 0. With number = "sum" and range = [0, 1], h says whether the root has such a member. Example: `bins =
         ["<15"]`, `number = "sum"`, `range = [0, 1]`.
     range : [lowest, highest]; the sum or mean of a root is clipped to it. The noise grows with its width. For shares
         ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number = "sum"`.
-    by : the columns of roots to group by, one grouping for each column. Groups are the bins of [groups], if it has the column.
-        Example: `by = ["town"]`.
+    by : the columns of roots to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the
+        column. Example: `by = ["town"]`.
     overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
-    values : "own" uses the own values of private members, on the grid of the column (`step`); "bins" uses the representative
+    values : "own" uses the own values of private members, on the grid of the column (`step`). "bins" uses the representative
         values of their released bins. Example: `values = "bins"`.
 
     Examples

@@ -552,8 +552,8 @@ class RegressionPrediction(Criterion):
         coefficients"`.
     range : [lowest, highest]; predictions and values of the target are clipped to it. The noise grows with its width. Example:
         `range = [1400, 4600]`.
-    bound : "range" uses the sensitivity of the paper, "lines" a smaller one that follows from the two regressions. Example:
-        `bound = "lines"`.
+    bound : "range" uses the sensitivity of the paper. "lines" uses a smaller sensitivity, which follows from the two
+        regressions. Example: `bound = "lines"`.
 
     Examples
     --------

@@ -199,8 +199,8 @@ class KolmogorovDistance(SharesInGroups):
     Attributes
     ----------
     column : the column whose distributions are compared; its bins have an order. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
-        `by = ["age", "sex"]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
+        Example: `by = ["age", "sex"]`.
     overall : true also compares the distribution over all rows. Example: `overall = false`, `by = ["age"]`.
 
     Examples
@@ -263,10 +263,10 @@ class DifferenceInProportions(SharesInGroups):
     Attributes
     ----------
     column : the column of the condition. Example: `column = "hospital"`.
-    bins : the labels of the bins that meet the condition: bins of [groups], if it has the column, otherwise bins that every
-        alternative has. Example: `bins = ["yes"]`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
-        `by = ["diabetes"]`.
+    bins : the labels of the bins that meet the condition. These are bins of [groups], if [groups] has the column, and otherwise
+        bins that every alternative has. Example: `bins = ["yes"]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
+        Example: `by = ["diabetes"]`.
     overall : true also compares the share among all rows. Example: `overall = false`, `by = ["diabetes"]`.
 
     Examples

@@ -538,7 +538,8 @@ class AdaptiveGenerator(Generator):
 
 
 class Adaptive(AdaptiveGenerator):
-    """Repeatedly selects the table in which the model has the largest error, and measures it; zero-concentrated.
+    """The generator repeatedly selects the table in which the model has the largest error, and measures this table. The
+    guarantee has a delta.
 
     Examples
     --------
@@ -579,7 +580,8 @@ class Adaptive(AdaptiveGenerator):
 
 
 class AdaptivePure(AdaptiveGenerator):
-    """Repeatedly selects the table in which the model has the largest error, and measures it; pure differential privacy.
+    """The generator repeatedly selects the table in which the model has the largest error, and measures this table. The
+    guarantee is pure.
 
     Examples
     --------

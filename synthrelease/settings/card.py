@@ -44,8 +44,8 @@ class CatalogueTable(Stripped):
     keywords : search words, in addition to "synthetic data" and "differential privacy". Example: `keywords = ["births"]`.
     themes : terms of the EU's data themes or of another vocabulary. The default is the theme that belongs to the card's sector.
         Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
-    access : "public" where everybody can get the released files, "restricted" where the publisher decides. Example: `access =
-        "restricted"`.
+    access : "public" means that everybody can get the released files. "restricted" means that the publisher decides. Example:
+        `access = "restricted"`.
     places : the places of the data, as terms. Example: `places =
         ["http://publications.europa.eu/resource/authority/country/ISR"]`.
     start : the first day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.

@@ -237,7 +237,7 @@ class ColumnTable(SpecTable):
 
     Attributes
     ----------
-    kind : "integer" for whole numbers, "real" for other numbers, "category" for texts, "code" for texts or numbers that a
+    kind : "integer" is for whole numbers, "real" for other numbers, "category" for texts. "code" is for texts or numbers that a
         codelist explains. Example: `kind = "integer"`.
     description : the meaning of the column, for the data card. Example: `description = "Age in full years"`.
     unit : the unit of the numbers, for the data card. Example: `unit = "years"`.
@@ -250,7 +250,8 @@ class ColumnTable(SpecTable):
         "admitted"`, `minus_format = "%d/%m/%Y"`.
     format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a
         day). The default is yyyy-mm-dd, which also fits files with a type for dates. Example: `format = "%d.%m.%Y"`.
-    bounds : the lowest and the highest value of a numeric column, both included; required for it. Example: `bounds = [15, 74]`.
+    bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
+        `bounds = [15, 74]`.
     bounds_by : the source of the bounds, which shows readers that they are not from the private file. Example: `bounds_by =
         "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
@@ -354,7 +355,7 @@ class RuleTable(SpecTable):
         released table may do so, and by bins. With [members], a rule may compare a member with its root or with the first
         member, `age > first.age - 12`, and count members, `count(age < 18) > children`. Example: `never = "mother_age < 20 and
         parity > 3"`.
-    applies_to : "raw" excludes such rows of the private file, "synthetic" keeps such rows out of the released table. Example:
+    applies_to : "raw" excludes such rows of the private file. "synthetic" excludes such rows from the released table. Example:
         `applies_to = ["raw"]`.
     why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.
     """

@@ -127,7 +127,7 @@ class MembersTable(SpecTable):
     most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
         6`.
     least : the smallest number of members; a root with fewer is excluded. Example: `least = 1`.
-    more : the treatment of a root with more than `most` members. "first" releases the first members in the order below, "drop"
+    more : the treatment of a root with more than `most` members. "first" releases the first members in the order below. "drop"
         excludes the root with all its members. Example: `more = "drop"`.
     order : the columns of the members' file that order the members of a root. Numbers are ordered by size, dates by time, and
         other texts alphabetically. Rows without a value come last. Members that agree in these columns are ordered by their
@@ -275,8 +275,8 @@ class SeriesTable(SpecTable):
     corrects : the release.json of the release that this erratum replaces. `card --bundle` writes errata, at no cost; a new
         release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`, `name =
         "Live births, yearly"`.
-    reason : the correction of the erratum; required with `corrects` and not allowed without it. Example: `reason = "The unit of
-        the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live births, yearly"`.
+    reason : the correction of the erratum. It is required with `corrects`, and not allowed without `corrects`. Example: `reason
+        = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live births, yearly"`.
     """
 
     name: Line = Field(min_length=1, max_length=300)
@@ -353,7 +353,7 @@ class SeriesTable(SpecTable):
 class PopulationTable(SpecTable):
     """[population]: the population from which the private file is a simple random sample. The plan, the card and release.json
     then state a second guarantee, for a member of the population, if nobody knows whether the file contains this person (theory
-    11.3, amplification by a subset). The table lowers no charge; the ledger counts the full epsilon.
+    11.3, amplification by a subset). The table lowers no charge; the ledger charges the full epsilon.
 
     Attributes
     ----------
@@ -403,9 +403,9 @@ class DesignTable(SpecTable):
         clusters, divided by its variance in a simple random sample of the same size. A design effect is at least 1. Give one
         number for all columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`,
         `source = "Survey report, table B.1"`.
-    source : the published source of the design effects; required with `effect` and not allowed without it. A design effect that
-        was computed from the private file is not allowed: it would be published outside of the guarantee. Example: `source =
-        "Survey report, table B.1"`, `effect = 1.8`.
+    source : the published source of the design effects. It is required with `effect`, and not allowed without `effect`. A
+        design effect that was computed from the private file is not allowed: it would be published outside of the guarantee.
+        Example: `source = "Survey report, table B.1"`, `effect = 1.8`.
     """
 
     weight: str | None = None
@@ -488,7 +488,7 @@ class MarksTable(SpecTable):
     """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column that says how many or which
     indicators apply to the row, and tables of this column may be measured. The column preserves the association of indicators
     that occur together too seldom for a table of each pair. The column depends on its own row alone, so it costs no epsilon.
-    Every released row has exactly these indicators. A missing value counts as an indicator that does not apply.
+    Every released row has exactly these indicators. A missing value is treated as an indicator that does not apply.
 
     Attributes
     ----------

@@ -80,9 +80,9 @@ class UnitTable(SpecTable):
         the rules are used. All rows of a person are protected together, whatever their number. The key is never released. 12,
         12.0, 1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may
         be codes. Without a key every row is a separate record. Example: `key = "patient"`.
-    first_by : the columns of the file that order the rows of a person; required with `key`. Numbers are ordered by size, dates
-        by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns are ordered at
-        random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
+    first_by : the columns of the file that order the rows of a person. This setting is required with `key`. Numbers are ordered
+        by size, dates by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns
+        are ordered at random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
     records_per_person : with `key`, the largest number of rows of a person that are used. Without `key`, the largest number of
         rows that a person can have in the file. Drafts have "not answered", which you must replace before a release. Example:
         `records_per_person = 12`.
@@ -147,11 +147,11 @@ class SelectionTable(SpecTable):
     test : "each" compares every criterion's noisy value with its threshold, in every round. "joint" makes one noisy test of all
         criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example: `test =
         "joint"`, `test_epsilon = 0.2`.
-    test_epsilon : the epsilon of one joint test; required with test = "joint" and not allowed without it. Example:
-        `test_epsilon = 0.2`, `test = "joint"`.
+    test_epsilon : the epsilon of one joint test. It is required with test = "joint", and not allowed with test = "each".
+        Example: `test_epsilon = 0.2`, `test = "joint"`.
     false_acceptance : for the joint test, the largest probability that it accepts a round in which a criterion exceeds its
         threshold. Example: `false_acceptance = 0.01`.
-    measurements : "fresh" measures the tables again in every round, "shared" measures them once for all rounds (theory 5,
+    measurements : "fresh" measures the tables again in every round. "shared" measures the tables once for all rounds (theory 5,
         shared measurements). Example: `measurements = "shared"`.
     publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
         true`.
