@@ -174,7 +174,7 @@ class NoisyTables:
         return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """Yield the number of rows in each bin of a column. The results equal those of `sums`.
+        """Yield the number of rows in each bin of a column. The results equal the results of `sums`.
 
         Cells of the column with the same number of noises in every table have the same weight, except for the bin itself.
         """

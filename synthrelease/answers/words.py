@@ -263,8 +263,8 @@ def _population(answer: Estimate) -> str:
             "no simple random sample of a population."
         )
     if answer.design:
-        return f"Population: the one of which the rows are a sample. {answer.design}"
-    return "Population: the one of which the rows are a simple random sample. Otherwise its interval has no meaning."
+        return f"Population: a population of which the rows are a sample. {answer.design}"
+    return "Population: a population of which the rows are a simple random sample. Otherwise its interval has no meaning."
 
 
 def _numbers(answer: Estimate) -> list[str]:
@@ -293,7 +293,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
-    """Return the cells of a column, each as lines of equal length: that of the longest value or heading word."""
+    """Return the cells of a column, each as lines of equal length, the length of the longest value or heading word."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, widest or width)

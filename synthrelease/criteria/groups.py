@@ -399,7 +399,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
         """Return a limit on how far drawing moves the excess. In a group, the rows on one side of a bin are a share of all
         rows, and so are the other rows of the group. The excess below a bin is 1 - q times the first share minus q times the
-        second, and above a bin q and 1 - q change places. So it moves by no more than one of the shares does, for every bin.
+        second, and above a bin q and 1 - q change places. So for every bin it changes by no more than one of the shares.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 

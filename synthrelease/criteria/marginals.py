@@ -249,9 +249,9 @@ class RelativeMarginalError(Criterion):
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
     """Return the exact largest change of the clipped ratio between r and r + 1, over all synthetic counts.
 
-    For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the largest change is next to
-    the r where s/r falls below the clip, next to the minimum at r = s, or next to the r where r/s reaches the clip. Only these
-    r are tried.
+    For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the largest change is at one of
+    three places: the r where s/r falls below the clip, the minimum at r = s, or the r where r/s reaches the clip. Only these r
+    are tried.
     """
     s = np.unique(synthetic)[:, None, None] + 1.0
     near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
@@ -365,9 +365,9 @@ class MeanMarginalError(TypicalMarginalError):
 
     Privacy
     -------
-    The sensitivity is 1/n. One replaced record moves at most two cells of a table by 1 each, so it moves the sum of the table
-    by at most 2 and its distance by at most 1/n. The mean of numbers that each move by at most 1/n moves by at most 1/n. The
-    sums are whole numbers; the mean is rounded once.
+    The sensitivity is 1/n. One replaced record changes at most two cells of a table by 1 each. So it changes the sum of the
+    table by at most 2, and the distance of the table by at most 1/n. The mean of numbers that each move by at most 1/n moves by
+    at most 1/n. The sums are whole numbers; the mean is rounded once.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 members.
 
 The criteria of `criteria.members` count each member or each pair of members, so a large root has more weight and a larger
-sensitivity. Here every root has one number in a given range, so the sensitivity is that of a single row (theory 3.23, means
-over roots).
+sensitivity. Here every root has one number in a given range, so the sensitivity is the sensitivity of a single row (theory
+3.23, means over roots).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class MeanOfRoots(Criterion):
     length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The maximum keeps the sensitivity (theory 3.0, maxima).
     Nothing is divided by a private size.
 
-    Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b]. It
-    counts as its difference from the middle, which is at most (b - a)/2. The errors of the products with counts, of their
+    Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b]. The
+    statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts, of their
     correctly rounded sum, and of the mean times n_g are at most 3 n 2^-54 (b - a) together; those of the difference and the
     quotient are at most 2 n 2^-53 (b - a). In all, the error is less than 4 n 2^-53 of the sensitivity, which is below a
     quarter of a grid step up to 2^40 roots (`laplace_figure`).

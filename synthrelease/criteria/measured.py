@@ -385,7 +385,7 @@ def measured_line(
 
     Means and products come from the measured table with the least noise that has the column or the pair, without bins of
     missing values. For a pair with a measured sum, the correlation comes from that sum (`_correlation`). A pair without a
-    measured table or sum counts as uncorrelated.
+    measured table or sum is treated as uncorrelated.
 
     Parameters
     ----------
@@ -430,7 +430,7 @@ def measured_line(
 def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
     """Return the correlation of the numbers of two columns that follows from the measured sum and the shares of both columns.
 
-    The correlation is that of a table p q (1 + l s). p and q are the shares of the two columns, and s are the scores without
+    The correlation is computed from a table p q (1 + l s). p and q are the shares of the two columns. s are the scores without
     the main effects of both columns, so the table has these shares for every l. l is chosen so that the table has the measured
     sum. If the scores are products of the numbers, up to shifts of either column, the result is the measured product moment.
 

@@ -147,7 +147,7 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of each column of the rows, which are those of its column of the wide record."""
+    """Return the groups of each column of the rows. They are the groups of its column of the wide record."""
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 
@@ -254,8 +254,8 @@ class ExplainedOfMembers(Explanation[OfMembers]):
     def guards(self, pair: LostPair) -> bool:
         """Return whether the criterion would notice the loss of this pair, as two columns of one of the rows of members.
 
-        It is assumed that the association is lost in every slot. Then the error of the rows of members is at least as large a
-        share as that of the roots.
+        It is assumed that the association is lost in every slot. Then the error of the rows of members, as a share, is at least
+        the error of the roots.
         """
         first, second = sorted(pair.columns)
         named = map(frozenset, (*_named_by(self.about, first, second), *_named_by(self.about, second, first)))

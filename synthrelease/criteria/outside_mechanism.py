@@ -2,9 +2,8 @@
 
 Private: the counts of the table. Out: the figure of the other package, which gets noise in `base_mechanism`.
 
-Guarantee: eps-DP if the sensitivity that the package claims is true of its figure; neighbours replace one record. synthrelease
-neither proves this claim nor checks what the package's code does with the counts. docs/plugins.md says what a steward has to
-trust.
+Guarantee: eps-DP if the package claims a correct sensitivity of its figure. Neighbours replace one record. synthrelease neither
+proves this claim nor checks what the package's code does with the counts. docs/plugins.md says what a steward has to trust.
 """
 
 from __future__ import annotations

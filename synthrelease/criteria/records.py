@@ -1,7 +1,7 @@
 """Public inputs of the regression criteria: columns and their value limits, standard units, designs, interval arithmetic, and
 Newton's method.
 
-What a record adds to a figure is computed from this record alone and does not depend on other records.
+The contribution of a record to a figure is computed from this record alone and does not depend on other records.
 """
 
 from __future__ import annotations

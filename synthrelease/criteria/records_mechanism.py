@@ -3,10 +3,10 @@
 Private: the values of the rows that have all columns, the counts of these rows, and exact sums over them. Out: noisy moment
 sums (`noisy_moments`), and exact figures only for `criteria.base_mechanism`, which adds the noise.
 
-Neighbours replace one record. What a record adds is computed elementwise from its own values alone. So a sum moves by the
-difference of what two records add. Each public half bounds this difference over all records that the rules allow, by the same
-steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional mechanism, joint
-form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
+Neighbours replace one record. The contribution of a record is computed elementwise from its own values alone. So a sum moves by
+the difference of what two records add. Each public half bounds this difference over all records that the rules allow, by the
+same steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional mechanism,
+joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning
     """Return (n_cells,) counts over the product of the bins `coarser` of `columns`, where the bins of the last column vary
     fastest.
 
-    Rows that lack a value in one of the columns are left out, and so are bins of missing values.
+    Rows that lack a value in one of the columns are excluded, and so are bins of missing values.
     """
     into = {
         table.layout.index(column): finer.map_to(then) for column, finer, then in zip(columns, present, coarser, strict=True)
@@ -201,7 +201,8 @@ def replaced_before(
     `MOST_REPLACED`.
 
     For each direction, the records with the smallest steps are replaced by records with the largest step that the rules allow.
-    What a record adds is rounded up to a whole number of steps of a public grid, which is a function of the record alone.
+    The contribution of a record is rounded up to a whole number of steps of a public grid. It is a function of the record
+    alone.
 
     Parameters
     ----------

@@ -336,7 +336,7 @@ class RegressionOneStep(RegressionCoefficients):
     """The error of regression slopes by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|. R = y - clip(X w(S)) are
     the residuals of the private records from the released regression w(S). m is the number of released rows.
 
-    Records that lack one of the columns are left out of both tables; without such records m = n.
+    Records that lack one of the columns are excluded from both tables. Without such records m = n.
 
     X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from w(S)
     leads to w(R) if A_R = A_S. So the figure is the distance of the slopes up to the difference of A_R and A_S, which the
@@ -532,7 +532,7 @@ class RegressionPrediction(Criterion):
     private file with noise, the second to the released table ("train on synthetic, test on real"). Predictions and values are
     clipped to `range`.
 
-    Records that lack one of the columns are left out. The sum is divided by m, the number of synthetic rows that have all
+    Records that lack one of the columns are excluded. The sum is divided by m, the number of synthetic rows that have all
     columns, because the private number is not public; without such records m = n.
 
     Privacy
@@ -616,8 +616,8 @@ def _gaps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (n_cells,) lower and upper limits of the difference of a record's absolute errors by two lines.
 
-    The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference is also at most that of the
-    two predictions, which clipping only brings closer together.
+    The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference is also at most the
+    difference of the two predictions, because clipping only brings them closer together.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]

@@ -74,7 +74,7 @@ class JointTest:
         Privacy
         -------
         The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`), and so has their minimum
-        (Proposition 3), which gets Laplace noise of scale 1 / eps. Scores are public, so they are left out here and decide
+        (Proposition 3), which gets Laplace noise of scale 1 / eps. Scores are public, so they are omitted here and decide
         without noise.
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
@@ -141,7 +141,7 @@ def figures_of(
 def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
-    """Return the scores of these criteria with one shared noise vector. Spends the charges of all of them."""
+    """Return the scores of these criteria with one shared noise vector. Spends the charges of all criteria."""
     from synthrelease.criteria.base_mechanism import noisy_figures  # here because readers of a release do not need it
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]

@@ -131,8 +131,8 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
         """Return a limit on how far drawing moves the error; None if a group is empty. In a group, the rows that a share counts
         are a share of all rows, and so are the other rows of the group. The error is (1 - p) times the first share minus p
-        times the second, divided by the group's part of the release. For every p it moves by no more than one of the shares
-        does, divided by that part.
+        times the second, divided by the group's part of the release. For every p it changes by no more than one of the shares,
+        divided by this part.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -185,7 +185,7 @@ class KolmogorovDistance(SharesInGroups):
     the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
     the figure is the Kolmogorov distance of the two distributions within the group times n_g / m_g. It is the distance itself
     if the group's size is right. At a distance d, every quantile q of the original lies between the quantiles q - d and q + d
-    of the release, up to the width of a bin. The bins are those of the released table, so with coarse bins the distributions
+    of the release, up to the width of a bin. The bins are the bins of the released table. So with coarse bins the distributions
     are compared at fewer points.
 
     Privacy

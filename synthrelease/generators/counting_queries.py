@@ -45,8 +45,8 @@ class QueryPool:
 
     Parameters
     ----------
-    queries : largest number of queries: all cells of single columns, then of pairs of columns, and so on. Of the last number of
-        columns whose cells do not all fit, a random choice is taken.
+    queries : largest number of queries: all cells of single columns, then of pairs of columns, and so on. If not all cells of a
+        number of columns fit, a random choice of them is taken.
     marginal : largest number of columns of a sub-table.
     generator : draws this random choice; public.
     """

@@ -84,8 +84,8 @@ class DPGAN(GradientGenerator):
     """
 
     words: ClassVar[str] = (
-        "DPGAN (Xie, Lin, Wang, Wang and Zhou 2018): two neural networks are trained against each other, one makes rows, the "
-        "other tells them from the original records; what the second one learns from the records has noise."
+        "DPGAN (Xie, Lin, Wang, Wang and Zhou 2018): two neural networks are trained against each other. One makes rows, the "
+        "other distinguishes these rows from original records. The training of the second network has noise."
     )
     family: Literal["dpgan"] = "dpgan"
     seconds_per_effort: ClassVar[float] = 8.5e-5
@@ -138,9 +138,9 @@ class DPCTGAN(GradientGenerator):
     """
 
     words: ClassVar[str] = (
-        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other, one "
-        "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
-        "the records, also how frequent the categories are, has noise."
+        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other. One "
+        "makes rows with a requested category, the other distinguishes these rows from original records. The training of the "
+        "second network and the frequencies of the categories have noise."
     )
     family: Literal["dpctgan"] = "dpctgan"
     seconds_per_effort: ClassVar[float] = 9e-5
@@ -220,8 +220,8 @@ class PATECTGAN(AdversarialGenerator):
 
     words: ClassVar[str] = (
         "A conditional GAN that learns from votes (after PATE-GAN, Jordon et al. 2019): many teachers, each with "
-        "its own part of the original records, vote which generated rows look real, and a neural network learns to make such "
-        "rows; the votes, and how frequent the categories are, have noise."
+        "a different part of the original records, vote on the rows that look real. A neural network learns from the votes to "
+        "make such rows. The votes and the frequencies of the categories have noise."
     )
     family: Literal["patectgan"] = "patectgan"
     seconds_per_effort: ClassVar[float] = 1.8e-5

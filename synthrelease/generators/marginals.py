@@ -145,7 +145,7 @@ class MarginalsGenerator(MeasuringGenerator):
     """
 
     counts: ClassVar[bool] = True
-    no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
+    no_draft: ClassVar[str] = "The tables to measure depend on the columns, so the steward must choose them."
     tables: Formula
     only_measured: str | None = Field(default=None, min_length=1, max_length=100_000)
     prior: str | ReleasedPrior | None = None
@@ -372,8 +372,8 @@ class MarginalsGenerator(MeasuringGenerator):
     def peak_cells(self, layout: Layout) -> int:
         """Return the estimated peak number of cells: of sampling, or of the optimiser, whichever is larger.
 
-        The optimiser stores thirty steps of the measured cells and a few copies of the cliques, or thirteen copies where it
-        fits agreements.
+        The optimiser stores thirty steps of the measured cells and a few copies of the cliques. With agreements it stores
+        thirteen copies.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         of_agreements = 13 * max(int(self.effort(layout)), self._room(layout)) if self.agreeing(layout).pairs else 0

@@ -114,8 +114,8 @@ def measure_agreements(
     -------
     eps-DP or sqrt(2 rho)-Gaussian at the part, neighbours replace one record. A record that changes in m columns changes m
     counts, and the agreements of the pairs of which exactly one column changes, each by 1. The noise is independent, so the
-    total loss is the sum of the single losses: in units of part / `price`, `ratio` for each changed count and 1 for each
-    changed agreement, which is at most `price`.
+    total loss is the sum of the single losses. In units of part / `price`, each changed count loses `ratio` and each changed
+    agreement loses 1. The sum is at most `price`.
     """
     if not agreeing.pairs:
         return None

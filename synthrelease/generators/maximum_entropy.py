@@ -84,8 +84,8 @@ def consistent(
     Fix a set of cells that are known to be 0. For every table p of mass n that is 0 in these cells, consider the sum of (p -
     y)^2 / variance over the other cells. By the normal equations, replacing y by the least-squares solution (with these cells
     known to be 0) changes this sum only by a constant. So a fit to the solution is a fit to y. The set of cells is searched as
-    in non-negative least squares (Lawson & Hanson 1974): a negative cell joins the set, and leaves it when the other cells and
-    its own measured value together would make it positive. For cells in the set, this negative number is returned.
+    in non-negative least squares (Lawson & Hanson 1974). A negative cell joins the set. It leaves the set when the other cells
+    and its own measured value together would make it positive. For cells in the set, this negative number is returned.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
     is_possible, values = _flat(possible), _flat([target.values for target in targets])
@@ -758,8 +758,8 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Return all parameters in scaled form, and set `root`, which scales those of agreements by their curvature at these
-        parameters; None where the curvature is not numerically positive definite.
+        """Return all parameters in scaled form, and set `root`, which scales the parameters of agreements by their curvature.
+        Return None where the curvature is not numerically positive definite.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:

@@ -67,9 +67,9 @@ def area_noise(
 ) -> tuple[AreaNoise, ...]:
     """Return the noise of every level that has a table, the largest areas first.
 
-    The number of rows of an area is estimated from each table of its level, as the sum of its cells, and from the tables of the
-    level below, as the sum over the areas in it. Independent estimates are weighted by their precision. The public total number
-    of rows is not used, which matters only for few areas.
+    The number of rows of an area is estimated in two ways: from each table of its level, as the sum of its cells, and from the
+    tables of the level below, as the sum over the areas in it. Independent estimates are weighted by their precision. The
+    public total number of rows is not used, which matters only for few areas.
 
     Parameters
     ----------

@@ -13,8 +13,8 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
 
     Parameters
     ----------
-    rows : number of rows of the file; by default the number that [input] rows states. If no number is known, no table counts
-        as mostly noise.
+    rows : number of rows of the file; by default the number that [input] rows states. If no number is known, no table is called
+        mostly noise.
 
     The strengths of the associations are known only if the files were drafted from a public file or rehearsed on it.
     """

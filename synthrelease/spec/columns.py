@@ -408,7 +408,7 @@ def _check_missing_values(column: Column) -> None:
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """Return the column with one more atomic bin, for missing values, which is a bin of its own in every alternative."""
+    """Return the column with one more atomic bin, for missing values. It is a separate bin in every alternative."""
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
@@ -526,9 +526,7 @@ def _date_format(field: str, pattern: str | None, part: str | None) -> DateForma
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:
-    """Return the bins to group by as a binning of the atomic bins, which refine them. Missing values are a group of their
-    own.
-    """
+    """Return the bins to group by as a binning of the atomic bins, which refine them. Missing values are a separate group."""
     if column.kind == "category":
         present = column.atoms.labels[: column.atoms.present]
         binning = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)

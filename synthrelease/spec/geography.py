@@ -100,7 +100,7 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
     """Return the noise of each level for every family that measures a fixed set of tables and shares the privacy definition of
-    the budget. Of a list of hyperparameters, the first is used.
+    the budget. The first of a list of hyperparameters is used.
     """
     families, noise = (
         [GENERATORS[str(settings["family"])] for settings in release.generators],

@@ -125,8 +125,8 @@ def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problem
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
-    """Add a problem for each intended question that cannot be read. Whether the question cuts a released bin depends on the
-    drawn alternative, and is stated on the card.
+    """Add a problem for each intended question that cannot be read. The drawn alternative decides whether the question cuts a
+    released bin. The card states this.
 
     Parameters
     ----------

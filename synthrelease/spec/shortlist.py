@@ -146,7 +146,7 @@ def rounds_words(spec: ReleaseSpec) -> str:
 def judged_digest(tables: Mapping[str, Any]) -> str:
     """Return a digest of the parts of a specification that decide the verdict of a rehearsal.
 
-    Left out are title and texts, budget and selection, [not_promised], and the persons who stated or agreed to values.
+    It omits title and texts, budget and selection, [not_promised], and the persons who stated or agreed to values.
     """
     return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
 
