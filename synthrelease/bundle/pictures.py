@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -88,12 +88,11 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
         tables.append((members, None, None, "member-"))
     one_way, two_way, left_out = dict[str, Markup](), dict[str, Markup](), 0
     for part, of_part, useful_of_part, prefix in tables:
-        names, every_pair = part.names, list(combinations(range(len(part.names)), 2))
-        small = [pair for pair in every_pair if max(len(part.labels[column]) for column in pair) <= MAX_BINS]
-        pairs = small[: MAX_PAIRS // len(tables)]
+        names, small = part.names, [column for column, labels in enumerate(part.labels) if len(labels) <= MAX_BINS]
+        pairs = list(islice(combinations(small, 2), MAX_PAIRS // len(tables)))
         one_way |= {name: distribution(part, index, of_part, useful_of_part, prefix) for index, name in enumerate(names)}
         two_way |= {f"{names[a]} and {names[b]}": heat_map(part, a, b, useful_of_part, prefix) for a, b in pairs}
-        left_out += len(every_pair) - len(pairs)
+        left_out += math.comb(len(names), 2) - len(pairs)
     return Figures(
         one_way=one_way,
         two_way=two_way,
