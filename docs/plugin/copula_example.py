@@ -1,4 +1,4 @@
-"""A Gaussian copula of noisy tables, and a criterion about the share of one category: an example of a package."""
+"""An example of a package: a Gaussian copula from noisy tables, and a criterion for the share of one bin."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,9 +52,9 @@ class CopulaModel:
 
 
 class ShareGap(OutsideCriterion):
-    """How far the share of one bin of a column is off."""
+    """The error of the share of one bin of a column."""
 
-    words: ClassVar[str] = "How far the share of one bin is off."
+    words: ClassVar[str] = "The error of the share of one bin."
     unit: ClassVar[str] = "share of the rows"
     column: str
     bin: int = 0  # the first one is 0
