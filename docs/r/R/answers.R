@@ -1,12 +1,12 @@
-# Answers from published noisy tables, by the rules of the command `synthrelease estimate` and of the page ask.html. The formulas
-# are proved in docs/theory.md of the program: laws of noise (13.5), ratios (13.8), numbers of the file (13.10), values in bins
-# (13.11). Limits, steps and repeats are those of the program, so that both give the same numbers.
+# Answers from published noisy tables, by the rules of the command `synthrelease estimate` and of the page ask.html. docs/theory.md
+# of the program proves the formulas: distributions of noise (13.5), ratios (13.8), numbers of the file (13.10), values in bins
+# (13.11). Limits, steps and repeats equal those of the program, so that both give the same numbers.
 
-WIDEST <- 0.5 # an interval as wide as this part of all that is possible tells nothing
-FAR <- 12 # a share that is more standard errors than this from 1/2 decides where a median is
-TIE <- 1e-12 # a share this near to 1/2 is 1/2
+WIDEST <- 0.5 # an interval of at least this share of the possible range is not reported
+FAR <- 12 # a share farther from 1/2 than this number of standard errors decides the place of a median
+TIE <- 1e-12 # a share closer to 1/2 than this counts as 1/2
 
-# The data of ask.html, with what is computed of them once.
+# The data of ask.html, and values that are computed from them once.
 read_page <- function(path) {
   text <- paste(readLines(path, encoding = "UTF-8", warn = FALSE), collapse = "\n")
   found <- regmatches(text, regexec('(?s)<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, perl = TRUE))[[1]]
@@ -36,7 +36,7 @@ noisy_tables <- function(data) {
   data
 }
 
-# The logarithm of the characteristic function of a noise: real numbers, for every law is symmetric around 0.
+# The logarithm of the characteristic function of a noise. It is real, because every distribution is symmetric around 0.
 log_characteristic <- function(noise, scale, angle) {
   if (noise == "discrete Laplace") {
     return(-log1p(4 * exp(-1 / scale) / expm1(-1 / scale)^2 * sin(angle / 2)^2))
@@ -49,7 +49,7 @@ log_characteristic <- function(noise, scale, angle) {
   ifelse(near <= -60, near, near + suppressWarnings(log(rowSums(terms))))
 }
 
-# The law of a weighted sum of noises, folded onto PERIOD standard deviations, at angles up to HIGHEST.
+# The distribution of a weighted sum of noises, folded onto PERIOD standard deviations, at angles up to HIGHEST.
 STEPS <- 64
 PERIOD <- 60
 UNIT <- 2 * pi / PERIOD
@@ -147,7 +147,7 @@ interval <- function(of, level) {
   c(max(ends[1], lowest), min(ends[2], highest))
 }
 
-# Of each cell of some columns: the mean of all tables that hold them, weighted by the inverse of their variances.
+# For each cell of some columns, the mean of all tables with these columns, weighted by the inverse of their variances.
 combined <- function(data, columns) {
   sizes <- vapply(data$columns, function(column) length(column$labels), 0)
   holding <- Filter(function(table) all(columns %in% table$columns), data$tables)
@@ -165,7 +165,7 @@ combined <- function(data, columns) {
   empty <- rowSums(counts == 0) > 0
   variances <- ifelse(empty, 0, 1 / rowSums(precisions))
   shares <- ifelse(is.finite(precisions), precisions, 0) * variances
-  # the last noise is that of the number of kept rows, where that was counted
+  # the last noise belongs to the number of kept rows, if it was counted
   keys <- vapply(holding, function(table) table$law, "")
   first <- match(unique(keys), keys)
   last <- if (is.null(data$kept$scale)) 1 else data$kept$scale
@@ -206,7 +206,7 @@ sum_of <- function(data, table, figure) {
   list(value = sum(own * table$values) + moved * data$rows, weights = c(as.vector(own * table$shares), 0))
 }
 
-# What a question asks for, a line for every group that can have rows.
+# The answer of a question, with a line for every group that can have rows.
 answers <- function(data, question) {
   where <- narrowed(data, question$where)
   met <- if (question$kind == "share") narrowed(data, question$met) else list(all = TRUE)
@@ -241,8 +241,8 @@ answers <- function(data, question) {
   lines
 }
 
-# What a row of each cell counts. Of a mean the numbers of bins, and where these are not the values of their rows the least and
-# the largest value. Of a median 1 in the first 1, 2, ... bins.
+# The contribution of a row of each cell. For a mean it is the representative value of the bin, and the least and the largest value
+# if rows of a bin differ. For a median it is 1 in the first 1, 2, ... bins.
 figures_of <- function(asked, own, met) {
   column <- asked$column
   share <- function(values) list(values = values, lowest = 0, highest = 1, step = 1)
@@ -270,7 +270,7 @@ average <- function(data, table, figure, in_group, size, asked) {
   list(middle = middle, file = of(data$kept$leftOut), population = of(asked$sampled$factor))
 }
 
-# Both intervals. That of the population is never inside that of the file, which is drawn from it.
+# Both intervals. The population's interval is never inside the file's, because the file is drawn from the population.
 ends_of <- function(average, asked) {
   file <- interval(average$file, asked$level) + average$middle
   population <- interval(average$population, asked$level) + average$middle
@@ -292,7 +292,7 @@ share_of <- function(data, average, asked) {
              rows_of(data, average$file, asked$level))
 }
 
-# How many kept rows of the file are counted in the numerator: theory 13.10 (b).
+# The number of kept rows of the file in the numerator: theory 13.10 (b).
 rows_of <- function(data, of, level) {
   kept <- data$kept
   stated <- kept$way == "stated"
@@ -313,7 +313,7 @@ rows_of <- function(data, of, level) {
   data.frame(rows = if (stated) NA_real_ else rows, rows_low = low, rows_high = high)
 }
 
-# By the numbers of bins, and by the values themselves: between the mean of the least and that of the largest values.
+# Intervals for representative values, and for own values, between the mean of the least and the mean of the largest values.
 mean_of <- function(averages, asked) {
   column <- asked$column
   estimate <- averages[[1]]$file$estimate + averages[[1]]$middle
@@ -339,7 +339,7 @@ mean_of <- function(averages, asked) {
              binned_low = binned$low, binned_high = binned$high)
 }
 
-# The bin that holds the median or another quantile, and the bins between which it lies: theory 13.11 (b).
+# The bin of the median or another quantile, and the bins of its interval: theory 13.11 (b).
 quantile_of <- function(shares, asked) {
   column <- asked$column
   last <- column$present

@@ -10,7 +10,7 @@ estimate <- function(release, question) {
   cbind(question = question, if (is.null(measured)) answers(data, read_question(data, question)) else measured)
 }
 
-# The answer of a question that was measured on purpose, as it was computed when the release was made; NULL for any other question.
+# The answer of a question that was measured on purpose, computed when the release was made; NULL for any other question.
 measured_answer <- function(data, question) {
   words <- function(text) gsub("\\s+", " ", trimws(text))
   found <- Filter(function(answer) words(answer$question) == words(question), data$measured)
@@ -56,7 +56,7 @@ read_question <- function(data, question) {
   parsed
 }
 
-# The bins that meet a condition. Each comparison is true of all values of a bin, of none, or cuts the bin, which is refused. In the
+# The bins that meet a condition. Each comparison is true for all values of a bin or for none; a comparison that cuts a bin is refused. In the
 # bin of missing values a comparison is neither true nor false (Kleene).
 read_condition <- function(data, words, quoted, refuse) {
   code <- gsub("\\bis missing\\b", "%is% missing", words)

@@ -1,4 +1,4 @@
-# A released folder: its rows, what they carry, and the noisy tables in ask.html.
+# A released folder: its rows, the associations that they preserve, and the noisy tables in ask.html.
 
 read_release <- function(folder) {
   path <- function(name) file.path(folder, name)
