@@ -590,7 +590,7 @@ def named_kinds(path: str, tree: ast.AST) -> set[str]:
 
 def test_a_kind_is_known_in_its_own_folder_alone() -> None:
     """What the others want to know stands on its class."""
-    trees = {path: tree for path, tree in TREES.items() if path != "studio/audit/worlds.py"}  # each kind has its worlds there
+    trees = {path: tree for path, tree in TREES.items() if path != "studio/audit/worlds.py"}  # it names what is enumerated
     found = {path: kinds for path, tree in trees.items() if (kinds := named_kinds(path, tree))}
     assert {path: kinds for path, kinds in found.items() if path not in MAY_NAME_KINDS} == {}
     templates = [path for path in PACKAGE.rglob("*") if path.suffix in (".html", ".md", ".css")]

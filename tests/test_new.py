@@ -126,6 +126,6 @@ def test_a_kind_that_is_not_there_is_told_how_to_make_it() -> None:
 
 def test_the_files_of_a_kind_are_listed_with_the_commands_that_are_left() -> None:
     said = left_to_do("criterion", "faithfulness")
-    for file in ("criteria/faithfulness.py", "criteria/faithfulness_mechanism.py", "audit/exact.py", "audit/worlds.py"):
+    for file in ("criteria/faithfulness.py", "criteria/faithfulness_mechanism.py", "audit/exact.py", "audit/worlds.toml"):
         assert file in said
     assert "make quick" in said

@@ -107,7 +107,7 @@ def test_nor_where_the_lowest_number_is_not_0(sweep: Sweep) -> None:
 def test_a_kind_whose_figure_gets_noise_has_worlds_to_enumerate(kind: str) -> None:
     found = OF_KINDS.get(kind, ())
     asks = CRITERIA[kind].figure_gets_noise and CRITERIA[kind].compares
-    assert bool(found) == asks, f"SWEEPS[{kind!r}] of synthrelease/studio/audit/worlds.py"
+    assert bool(found) == asks, f"SWEEPS[{kind!r}] of synthrelease/studio/audit/worlds.toml"
     assert {sweep.kind for sweep in found} <= {kind}
 
 
