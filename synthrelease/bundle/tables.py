@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.data.counts import rows_at
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.data.weights import WEIGHT
@@ -80,10 +81,11 @@ def files_of_rows(table: ReleasedTable) -> tuple[RowsOfFile, ...]:
 
     def members() -> Iterator[RowsBatch]:
         for keys, cells in _roots(table):
-            number = linked.numbers(table.counts.bins[size][cells])
+            some = rows_at(table.counts.bins, cells)
+            number = linked.numbers(some[size])
             of_row = np.repeat(np.arange(len(keys)), number)
             slot = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
-            bins = [np.stack([table.counts.bins[index][cells] for index in indices], axis=1) for indices in slots]
+            bins = [np.stack([some[index] for index in indices], axis=1) for indices in slots]
             yield RowsBatch(bins=[of_slots[of_row, slot] for of_slots in bins], keys=keys[of_row])
 
     batches = (replace(_batch(table, roots, cells), keys=keys) for keys, cells in _roots(table))
@@ -107,7 +109,8 @@ def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
     """Return the rows of these cells, with some columns of a table."""
     weights = None if table.weights is None else table.weights[cells].astype(float)
-    return RowsBatch(bins=[table.counts.bins[column][cells] for column in columns], weights=weights)
+    some = rows_at(table.counts.bins, cells)
+    return RowsBatch(bins=[some[column] for column in columns], weights=weights)
 
 
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, EqualRows, places_in, word_of
+from synthrelease.data.counts import Counts, EqualRows, few_rows, places_in, rows_at, word_of, words_of
 from synthrelease.data.layout import CODED_CELLS, Columns
 from synthrelease.data.linked import Linked
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _PART = 3000
 """Approximate number of cells of a network that is solved separately. It does not affect the result."""
+
+_HASHED_TOGETHER, _REMAINDERS = 2**17, 2**22
+"""Number of cells that are hashed at a time, and number of remainders of hashes."""
 
 _CAPACITY_BITS = 30
 """Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two must not overflow."""
@@ -96,12 +99,19 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
     if left.layout.has_codes:
         return left, right
     words = [word for word, columns_of_word in enumerate(left.layout.words) if columns & set(columns_of_word)] or [0]
-    mixed = [_mixed(table.words) for table in (left, right)]
     similar = [np.zeros(len(table), dtype=bool) for table in (left, right)]
     for word in words:
-        for keep, among in zip(similar, _perhaps_shared(*(every.sum(axis=0) - every[word] for every in mixed)), strict=True):
-            keep[among] = True
+        shared = _shared(left, right, word)
+        for table, keep in zip((left, right), similar, strict=True):
+            for cells in few_rows(len(table), _HASHED_TOGETHER):
+                keep[cells] |= shared[_hashed(table, word, cells) % len(shared)]
     return left.keep(similar[0]), right.keep(similar[1])
+
+
+def _hashed(table: Counts, word: int, cells: slice) -> np.ndarray:
+    """Return a hash of 31 bits of the other words of some cells."""
+    mixed = _mixed(words_of(table.layout, rows_at(table.bins, cells)))
+    return ((mixed.sum(axis=0) - mixed[word]) >> np.uint64(33)).astype(np.uint32)
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
@@ -115,20 +125,24 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
     return mixed
 
 
-def _perhaps_shared(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of the 64-bit numbers that occur on both sides, and of a few others."""
-    cells = [np.arange(len(left)), np.arange(len(right))]
-    for shift in (0, 21, 42):  # other bits each time, with at least 16 values for each number
-        bits = (16 * max(map(len, cells))).bit_length()
-        ends = [
-            (side[at] >> np.uint64(shift) & np.uint64(2 ** min(bits, 22) - 1)).view(np.int64)
-            for side, at in zip((left, right), cells, strict=True)
-        ]
-        seen = [np.zeros(2 ** min(bits, 22), dtype=bool) for _ in ends]
-        for seen_of_side, end in zip(seen, ends, strict=True):
-            seen_of_side[end] = True
-        cells = [at[other[end]] for at, end, other in zip(cells, ends, reversed(seen), strict=True)]
-    return cells[0], cells[1]
+def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
+    """Return a mask of remainders that is True for the hashes that occur in both tables, and for a few others.
+
+    The hashes of both tables are sorted with the table as their last bit, so a shared hash makes two neighbours that differ in
+    this bit alone.
+    """
+    ends, done = np.empty(len(left) + len(right), dtype=np.uint32), 0
+    for side, table in enumerate((left, right)):
+        for cells in few_rows(len(table), _HASHED_TOGETHER):
+            hashed = _hashed(table, word, cells)
+            ends[done : done + len(hashed)] = hashed << 1 | side
+            done += len(hashed)
+    ends.sort()
+    shared = np.zeros(_REMAINDERS, dtype=bool)
+    for few in few_rows(len(ends) - 1, _HASHED_TOGETHER):
+        here, after = ends[few], ends[few.start + 1 : few.stop + 1]
+        shared[(after[(here[: len(after)] ^ after) == 1] >> 1) % _REMAINDERS] = True
+    return shared
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:

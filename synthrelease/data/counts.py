@@ -9,14 +9,17 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from synthrelease.data.layout import CODED_CELLS, MOST_AXES, CountedIndicators, Layout
+from synthrelease.data.layout import CODED_CELLS, MOST_AXES, PACKED_CELLS, CountedIndicators, Layout
 
 # Two rows are equal when their cells are. A cell is compared by its code, or by a few words in a wide table (`Layout.words`).
 # This section also computes the bins of a column that counts the indicators of each row.
 
+_SORTED_TOGETHER = 2**19
+"""Number of rows of a wide table that are sorted at a time: the order of so many rows takes little memory."""
 _FEW_ROWS = 2**14
 """Number of rows that are processed at a time: few enough to stay in the processor's cache while all their columns are encoded.
 """
@@ -34,67 +37,125 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
     return word_of(layout, digits, range(len(layout.sizes)))
 
 
-def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
-    """Return (n_rows,) int64 codes of the given columns of some rows; the last column varies fastest.
+def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int], kind: Any = np.int64) -> np.ndarray:
+    """Return (n_rows,) codes of the given columns of some rows, in an integer type; the last column varies fastest.
 
     The product of the sizes of these columns must not exceed `CODED_CELLS`.
     """
     # as many columns together as have codes of 32 bits: of half the size and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
-    codes = np.zeros(len(digits[0]), dtype=np.int64)
-    for rows in _few_rows(len(codes)):
+    codes = np.zeros(number_of_rows(digits), dtype=kind)
+    for rows in few_rows(len(codes)):
+        some = rows_at(digits, rows)
         for position, (part, cells) in enumerate(parts):
-            of_part = _few_cells(layout, digits, part, cells, rows)
+            of_part = _few_cells(layout, some, part, cells)
             codes[rows] = of_part if not position else codes[rows] * cells + of_part
     return codes
 
 
-def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int, rows: slice) -> np.ndarray:
+def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
     """Return the codes of some rows over columns with `cells` cells together, in the smallest unsigned type."""
     kind = np.min_scalar_type(cells)
-    codes = digits[columns[0]][rows].astype(kind)
+    codes: np.ndarray = digits[columns[0]].astype(kind)
     for column in columns[1:]:
         codes *= layout.sizes[column]
-        codes += digits[column][rows].astype(kind, copy=False)
+        codes += digits[column].astype(kind, copy=False)
     return codes
 
 
 def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return the (n_rows,) codes of every word of some rows. Sorting rows by their words sorts them by their cells."""
-    return [word_of(layout, digits, word) for word in layout.words]
-
-
-def words_of_mapped(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the codes of rows as `words_of` does, one (n_rows,) int64 array for each group of columns in `layout.words`. The
-    bin of a row in column c is `maps[c][digits[c]]`.
-    """
-    words = [np.zeros(len(digits[0]), dtype=np.int64) for _ in layout.words]
-    for word, columns in zip(words, layout.words, strict=True):
-        stride = 1
-        for column in reversed(columns):
-            word += (maps[column] * stride)[digits[column]]
-            stride *= layout.sizes[column]
+    if not isinstance(digits, PackedBins):
+        return [word_of(layout, digits, word) for word in layout.words]
+    words, parts = list[np.ndarray](), iter(digits.parts)
+    for word in layout.words:
+        words.append(np.zeros(number_of_rows(digits), dtype=np.int64))
+        for columns in layout.words_within(PACKED_CELLS, word):
+            words[-1] *= math.prod(layout.sizes[column] for column in columns)
+            words[-1] += next(parts)
     return words
 
 
-def bins_of(layout: Layout, words: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Return for every column the (n_rows,) bins of the rows with these words, in the smallest unsigned type that holds all
+def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return one (n_rows,) array for each of `layout.packs`: the codes of its columns, from the (n_rows,) bins of every
+    column.
+    """
+    return [word_of(layout, digits, columns, _kind(layout, columns)) for columns in layout.packs]
+
+
+def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return what `packed` returns, for rows whose bin in column c is `maps[c][digits[c]]`."""
+    parts = [np.zeros(number_of_rows(digits), dtype=_kind(layout, columns)) for columns in layout.packs]
+    for part, columns in zip(parts, layout.packs, strict=True):
+        stride = 1
+        for column in reversed(columns):
+            part += (maps[column] * stride).astype(part.dtype)[digits[column]]
+            stride *= layout.sizes[column]
+    return parts
+
+
+def _kind(layout: Layout, columns: Iterable[int]) -> Any:
+    """Return the integer type of the codes of these columns: the smallest one, or int64 where the layout has codes or these
+    columns have too many cells.
+    """
+    cells = math.prod(layout.sizes[column] for column in columns)
+    return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)
+
+
+def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return for every column the (n_rows,) bins of the rows with these codes, in the smallest unsigned type that holds all
     bins.
     """
-    n_rows = len(words[0])
-    bins = tuple(np.empty(n_rows, dtype=np.min_scalar_type(max(size - 1, 0))) for size in layout.sizes)
-    for rows in _few_rows(n_rows):
-        for word, columns in zip(words, layout.words, strict=True):
-            left = word[rows]
-            for column in reversed(columns):
-                above = left // layout.sizes[column]
-                bins[column][rows] = left - above * layout.sizes[column]
-                left = above
+    bins = tuple(np.empty(len(codes), dtype=np.min_scalar_type(max(size - 1, 0))) for size in layout.sizes)
+    for rows in few_rows(len(codes)):
+        left = codes[rows]
+        for column in reversed(range(len(layout.sizes))):
+            above = left // layout.sizes[column]
+            bins[column][rows] = left - above * layout.sizes[column]
+            left = above
     return bins
 
 
-def _few_rows(n_rows: int) -> Iterator[slice]:
-    return (slice(start, start + _FEW_ROWS) for start in range(0, n_rows, _FEW_ROWS))
+class PackedBins(Sequence[np.ndarray]):
+    """The bins of many columns in little memory: the columns of each of `layout.packs` share one integer.
+
+    Item c is the (n_rows,) array of the bins of column c. It is computed at each access and not stored.
+
+    Attributes
+    ----------
+    parts : for each of `layout.packs`, the (n_rows,) codes of its columns.
+    """
+
+    def __init__(self, layout: Layout, parts: Sequence[np.ndarray]):
+        self.layout, self.parts = layout, tuple(parts)
+
+    def __len__(self) -> int:
+        return len(self.layout.sizes)
+
+    def __getitem__(self, column: Any) -> Any:
+        sizes, column = self.layout.sizes, range(len(self))[column]
+        place, columns = next((at, pack) for at, pack in enumerate(self.layout.packs) if column in pack)
+        part, stride = self.parts[place], math.prod(sizes[other] for other in columns if other > column)
+        left, size = part // part.dtype.type(stride), part.dtype.type(sizes[column])
+        return (left - left // size * size).astype(np.min_scalar_type(max(sizes[column] - 1, 0)))
+
+    def at(self, rows: slice | np.ndarray) -> PackedBins:
+        """Return the bins of some rows; a slice copies nothing."""
+        return PackedBins(self.layout, [part[rows] for part in self.parts])
+
+
+def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[np.ndarray]:
+    """Return the bins of some rows, for every column."""
+    return digits.at(rows) if isinstance(digits, PackedBins) else tuple(column[rows] for column in digits)
+
+
+def number_of_rows(digits: Sequence[np.ndarray]) -> int:
+    return len(digits.parts[0] if isinstance(digits, PackedBins) else digits[0])
+
+
+def few_rows(n_rows: int, most: int = _FEW_ROWS) -> Iterator[slice]:
+    """Yield all rows in order, at most `most` at a time."""
+    return (slice(start, start + most) for start in range(0, n_rows, most))
 
 
 def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
@@ -180,6 +241,28 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
     return np.where(haystack[0][nearest] == needles[0], nearest, -1)
 
 
+def ones(n: int) -> np.ndarray:
+    """Return n times the number 1, in the memory of one number; the array cannot be changed."""
+    return np.broadcast_to(np.int64(1), n)
+
+
+def as_ones(values: np.ndarray) -> np.ndarray:
+    """Return the values; in the memory of one number where all are 1."""
+    return ones(len(values)) if len(values) and values.min() == values.max() == 1 else values
+
+
+def negative(values: np.ndarray) -> np.ndarray:
+    """Return the negative values; in the memory of one number where all are the same number in this memory."""
+    return np.broadcast_to(-values[:1], values.shape) if values.strides == (0,) else -values
+
+
+def joined(values: Sequence[np.ndarray]) -> np.ndarray:
+    """Return integers one after the other, in the memory of one number where all are 1."""
+    if all(part.strides == (0,) for part in values):
+        return ones(sum(map(len, values)))
+    return np.concatenate(values)
+
+
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
     """Return the (n_cells,) exact sums of integer values, one value per row, by the code of each row's cell."""
     return Addends(values).sums(codes, n_cells)
@@ -197,14 +280,14 @@ class Addends:
         # bincount adds doubles, which is exact while the absolute sum stays below 2**53
         self._doubles = doubles if np.abs(doubles).sum() < 2.0**53 else None
 
-    def sums(self, codes: np.ndarray, n_cells: int) -> np.ndarray:
-        """Return the (n_cells,) exact sums of the values by the code of each row's cell."""
+    def sums(self, codes: np.ndarray, n_cells: int, rows: slice = slice(None)) -> np.ndarray:
+        """Return the (n_cells,) exact sums of the values of some rows, all by default, by the code of each row's cell."""
         if self._only:
             return np.bincount(codes, minlength=n_cells) * self._only
         if self._doubles is not None:
-            return np.bincount(codes, weights=self._doubles, minlength=n_cells).astype(np.int64)
+            return np.bincount(codes, weights=self._doubles[rows], minlength=n_cells).astype(np.int64)
         dense = np.zeros(n_cells, dtype=np.int64)
-        np.add.at(dense, codes, self._values)
+        np.add.at(dense, codes, self._values[rows])
         return dense
 
 
@@ -231,7 +314,7 @@ class Counts:
             raise ValueError("expected a layout that has codes, found a wider one")
         self.layout = layout
         self._words: tuple[np.ndarray, ...] | None
-        self._bins: tuple[np.ndarray, ...] | None = None
+        self._bins: Sequence[np.ndarray] | None = None
         self._words, self.counts = _collect(layout, [codes], counts)
 
     @classmethod
@@ -243,13 +326,17 @@ class Counts:
         digits : for every column, (n_rows,) bins from 0 to the column's size minus 1; there is at least one column.
         counts : (n_rows,) how often each row occurs, at least 0; 1 when omitted. The counts of equal rows are added up.
         """
-        return cls.of_words(layout, words_of(layout, digits), counts)
+        return cls.of_parts(layout, packed(layout, digits), counts)
 
     @classmethod
-    def of_words(cls, layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Return the counts of the rows with these words, (n_rows,) int64 each (`words_of`); `counts` as in `Counts.of`."""
-        distinct, sums = _collect(layout, words, counts)
-        return cls.known(layout, sums, words=distinct)
+    def of_parts(cls, layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None = None) -> Counts:
+        """Return the counts of the rows with these codes (`packed`); `counts` as in `Counts.of`. The list `parts` is
+        emptied, so that the rows are not in memory twice.
+        """
+        distinct, sums = _collect(layout, parts, counts)
+        if layout.has_codes:
+            return cls.known(layout, sums, words=distinct)
+        return cls.known(layout, sums, bins=PackedBins(layout, distinct))
 
     @classmethod
     def of_sorted(cls, layout: Layout, codes: np.ndarray) -> Counts:
@@ -269,13 +356,13 @@ class Counts:
         counts: np.ndarray,
         *,
         words: tuple[np.ndarray, ...] | None = None,
-        bins: tuple[np.ndarray, ...] | None = None,
+        bins: Sequence[np.ndarray] | None = None,
     ) -> Counts:
         """Return counts from distinct, sorted cells with positive counts, without checks. Pass the cells as `words` or as
         `bins`.
         """
         table = cls.__new__(cls)
-        table.layout, table.counts, table._words, table._bins = layout, counts, words, bins
+        table.layout, table.counts, table._words, table._bins = layout, as_ones(counts), words, bins
         return table
 
     def __repr__(self) -> str:
@@ -305,16 +392,12 @@ class Counts:
         return tuple(words_of(self.layout, self.bins)) if self._words is None else self._words
 
     @property
-    def bins(self) -> tuple[np.ndarray, ...]:
+    def bins(self) -> Sequence[np.ndarray]:
         """Return for every column the (n_cells,) bin of every cell, in the smallest unsigned type: safe as an index, not in
-        arithmetic.
-
-        A wide table is stored in one form to save memory: after this call its words are computed on demand.
+        arithmetic. In a table without codes each access computes the bins of a column anew, which saves memory.
         """
         if self._bins is None:
-            self._bins = bins_of(self.layout, self.words)
-            if len(self.words) > 1:
-                self._words = None
+            self._bins = bins_of(self.layout, self.codes)
         return self._bins
 
     def digits(self, column: int) -> np.ndarray:
@@ -325,7 +408,7 @@ class Counts:
         """Return the counts of the same rows on coarser cells: bin b of column c becomes `maps[c][b]`."""
         if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
             return self._over(layout)
-        return Counts.of_words(layout, words_of_mapped(layout, maps, self.bins), self.counts)
+        return Counts.of_parts(layout, packed_from(layout, maps, self.bins), self.counts)
 
     def project(self, columns: Sequence[int]) -> Counts:
         """Return the counts over some of the columns, in the given order."""
@@ -337,8 +420,11 @@ class Counts:
         """Return the marginal of `columns` as a full array, one axis per column. Raises ValueError above DENSE_LIMIT cells."""
         sub_table = self.layout.subset(tuple(columns))
         check_full_array(sub_table)
-        codes = word_of(self.layout, self.bins, columns)
-        return dense_sums(codes, self.counts, sub_table.n_cells).reshape(sub_table.sizes)
+        values, sums = Addends(self.counts), np.zeros(sub_table.n_cells, dtype=np.int64)
+        for rows in few_rows(len(self), _SORTED_TOGETHER):
+            codes = word_of(self.layout, rows_at(self.bins, rows), columns)
+            sums += values.sums(codes, sub_table.n_cells, rows)
+        return sums.reshape(sub_table.sizes)
 
     def dense(self) -> np.ndarray:
         """Return the (layout.n_cells,) count of every cell of the domain. Raises ValueError above DENSE_LIMIT cells."""
@@ -347,8 +433,10 @@ class Counts:
 
     def keep(self, mask: np.ndarray) -> Counts:
         """Return the counts of the cells where `mask` (n_cells,) is True."""
-        words, bins = (None if arrays is None else tuple(part[mask] for part in arrays) for arrays in (self._words, self._bins))
-        return Counts.known(self.layout, self.counts[mask], words=words, bins=bins)
+        counts = as_ones(self.counts[mask])  # first, before the bins take memory
+        words = None if self._words is None else (self.codes[mask],)
+        bins = None if self._bins is None else rows_at(self._bins, mask)
+        return Counts.known(self.layout, counts, words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
         """Return the same cells with new counts, (n_cells,) integers of at least 0; cells with count 0 are dropped."""
@@ -357,7 +445,7 @@ class Counts:
 
     def _over(self, layout: Layout) -> Counts:
         """Return the same cells over a layout of the same shape. The arrays are shared, not copied."""
-        bins = self.bins
+        bins = PackedBins(layout, self.bins.parts) if isinstance(self.bins, PackedBins) else self.bins
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
@@ -368,8 +456,13 @@ class Counts:
         return places_in(self.words, words_of(self.layout, digits))
 
     def __add__(self, other: Counts) -> Counts:
-        words = [np.concatenate(both) for both in zip(self.words, other.words, strict=True)]
-        return Counts.of_words(self.layout, words, np.concatenate([self.counts, other.counts]))
+        parts = [np.concatenate(both) for both in zip(self.parts, other.parts, strict=True)]
+        return Counts.of_parts(self.layout, parts, joined([self.counts, other.counts]))
+
+    @property
+    def parts(self) -> Sequence[np.ndarray]:
+        """Return the (n_cells,) codes of each of `Layout.packs` (`packed`)."""
+        return self._bins.parts if isinstance(self._bins, PackedBins) else self.words
 
     def same_as(self, other: Counts) -> bool:
         """Return whether the two tables have the same rows, and layouts with the same columns and sizes."""
@@ -398,25 +491,28 @@ class Counts:
 
 
 class Tally:
-    """A running sum of tables over one layout. It adds tables of similar size first, so that each row is sorted only a few
-    times.
+    """A running sum of tables over one layout. Tables wait until their cells are as many as those of the sum so far, so each
+    row is sorted only a few times. The sum frees them column by column, so the rows are not in memory twice.
     """
 
     def __init__(self, layout: Layout):
-        self._layout, self._sums = layout, list[Counts]()
+        self._layout, self._tables = layout, list[Counts]()
 
     def add(self, table: Counts) -> None:
-        self._sums.append(table)
-        while len(self._sums) > 1 and len(self._sums[-2]) <= 2 * len(self._sums[-1]):
-            last = self._sums.pop()
-            self._sums[-1] = self._sums[-1] + last
+        self._tables.append(table)
+        if sum(map(len, self._tables[1:])) > max(_SORTED_TOGETHER, len(self._tables[0])):
+            self._tables = [self.total()]
 
     def total(self) -> Counts:
-        """Return the sum of all added tables."""
-        total = Counts.empty(self._layout)
-        for table in reversed(self._sums):
-            total = total + table if len(total) else table
-        return total
+        """Return the sum of all added tables, and forget them."""
+        tables = self._tables or [Counts.empty(self._layout)]
+        if len(tables) == 1:
+            return tables[0]
+        parts, counts = [list(table.parts) for table in tables], joined([table.counts for table in tables])
+        tables.clear()
+        return Counts.of_parts(
+            self._layout, [np.concatenate([part.pop(0) for part in parts]) for _ in self._layout.packs], counts
+        )
 
 
 def has_full_array(layout: Layout) -> bool:
@@ -430,20 +526,43 @@ def check_full_array(layout: Layout) -> None:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT} cells for a full array, found {layout.n_cells}")
 
 
-def _collect(
-    layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None
-) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Return the words of the distinct rows, sorted, with the sums of their counts (1 each where omitted). Rows with sum 0 are
-    dropped.
+def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Return the codes of the distinct rows (`packed`), sorted, with the sums of their counts (1 each where omitted). Rows with
+    sum 0 are dropped. The list `parts` is emptied.
     """
-    values = np.ones(len(words[0]), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+    values = ones(len(parts[0])) if counts is None else np.asarray(counts, dtype=np.int64)
     if layout.n_cells <= DENSE_LIMIT:
-        dense = dense_sums(words[0], values, layout.n_cells)
+        dense = dense_sums(parts[0], values, layout.n_cells)
         codes = np.flatnonzero(dense)
         return (codes,), dense[codes]
-    groups = EqualRows.of(words)
-    sums, first = groups.sums(values), groups.first
-    occurs = sums != 0
-    if not occurs.all():
-        first, sums = first[occurs], sums[occurs]
-    return tuple(word[first] for word in words), sums
+    firsts, sums = list[np.ndarray](), list[np.ndarray]()
+    for rows in _in_order(layout, parts[0]):
+        some = [part[rows] for part in parts]
+        groups = EqualRows.of(some if layout.has_codes else words_of(layout, PackedBins(layout, some)))
+        of_groups = groups.sums(values[rows])
+        occurs = of_groups != 0
+        firsts.append(rows[groups.first[occurs]].astype(np.min_scalar_type(len(values))))
+        sums.append(as_ones(of_groups[occurs]))
+    distinct = list[np.ndarray]()
+    while parts:
+        part = parts.pop(0)
+        distinct.append(np.concatenate([part[first] for first in firsts]))
+    return tuple(distinct), joined(sums)
+
+
+def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the indices of rows in pieces, such that cells of an earlier piece come before those of a later one. `part` has the
+    codes of the first columns.
+
+    A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. All rows are one piece where the layout
+    has codes, or too many codes of the first columns.
+    """
+    if layout.has_codes or layout.sizes[0] > PACKED_CELLS or len(part) <= _SORTED_TOGETHER:
+        yield np.arange(len(part))
+        return
+    ends, start = np.cumsum(np.bincount(part)), 0
+    while start < len(ends):
+        done = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, done + _SORTED_TOGETHER, side="right")))
+        yield np.flatnonzero((part >= start) & (part < stop))
+        start = stop

@@ -14,6 +14,9 @@ import numpy as np
 CODED_CELLS = 2**62
 """Largest number of cells for which every cell gets a code in 64 bits. One bit is spare, so that two codes can be added."""
 
+PACKED_CELLS = 2**16 - 1
+"""Largest number of cells of the columns that share one stored integer, which then has 16 bits."""
+
 MOST_AXES = 32 if np.__version__.startswith("1.") else 64
 """Largest number of axes of a numpy array. A layout may have more columns, and still few cells where most columns have one bin.
 """
@@ -58,6 +61,14 @@ class Layout:
     def words(self) -> tuple[Columns, ...]:
         """Return groups of neighbouring columns, each as large as one code allows. A layout with codes has a single word."""
         return self.words_within(CODED_CELLS)
+
+    @cached_property
+    def packs(self) -> tuple[Columns, ...]:
+        """Return the groups of columns whose bins share one stored integer: each word in groups of at most `PACKED_CELLS`
+        cells; a layout with codes has one group.
+        """
+        room = CODED_CELLS if self.has_codes else PACKED_CELLS
+        return tuple(pack for word in self.words for pack in self.words_within(room, word))
 
     def words_within(
         self, room: CellLimit, columns: Iterable[int] | None = None, most: int | None = None

@@ -18,7 +18,10 @@ from synthrelease.data.counts import (
     EqualRows,
     check_full_array,
     codes_of,
+    few_rows,
     has_full_array,
+    negative,
+    rows_at,
     word_of,
     words_of,
 )
@@ -72,6 +75,10 @@ def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Ha
 GROUP_CELLS = 2**18
 """Largest number of cells of a group's table that is counted from the cells that occur."""
 _FEWEST_CELLS = 2**12
+_PAIRED_CELLS = 2**16
+"""Largest number of cells of the table of two groups, where pairs are counted: it fits into the cache of a processor."""
+_CELLS_TOGETHER = 2**19
+"""Number of cells that are summed at a time, which limits the memory of their codes."""
 _FEW_COLUMNS = 12
 Groups = set[int]
 """Groups of columns, by index."""
@@ -143,13 +150,19 @@ class Sparse:
     values : (n_cells,) integers, which may be 0 or negative.
     """
 
-    bins: tuple[np.ndarray, ...]
+    bins: Sequence[np.ndarray]
     values: np.ndarray
 
     @cached_property
     def addends(self) -> Addends:
         """Return the values, prepared for repeated sums."""
         return Addends(self.values)
+
+    def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
+        """Yield the cells in order, some at a time: their positions and the bins of every column. So a table of many cells is
+        summed in little memory; sums of integers do not depend on the division.
+        """
+        return ((cells, rows_at(self.bins, cells)) for cells in few_rows(len(self.values), _CELLS_TOGETHER))
 
 
 Table = np.ndarray | Sparse
@@ -159,8 +172,12 @@ Table = np.ndarray | Sparse
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
     """Return the sum of the marginals of all parts on the given columns; `layout` is the layout of these columns."""
     if has_full_array(layout):
-        every = [part.addends.sums(codes_of(layout, [part.bins[c] for c in columns]), layout.n_cells) for part in parts]
-        return reduce(np.add, every).reshape(layout.sizes)
+        every = (
+            part.addends.sums(codes_of(layout, [bins[column] for column in columns]), layout.n_cells, cells)
+            for part in parts
+            for cells, bins in part.some()
+        )
+        return reduce(np.add, every, np.zeros(layout.n_cells, dtype=np.int64)).reshape(layout.sizes)
     bins = [np.concatenate([part.bins[column] for part in parts]) for column in columns]
     groups = EqualRows.of(words_of(layout, bins))
     return Sparse(tuple(column[groups.first] for column in bins), groups.sums(np.concatenate([part.values for part in parts])))
@@ -312,7 +329,7 @@ def difference(left: Counts, right: Counts) -> Lattice:
     """
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
-    return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, -right.counts))
+    return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, negative(right.counts)))
 
 
 # All marginals of at most a given number of columns are computed one after the other, with one branch in memory.
@@ -353,14 +370,15 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
         groups: tuple[Columns, ...] = (tuple(range(len(sizes))),)
     else:
         occur = sum(len(part.values) for part in whole.parts)
-        cells_wanted = occur if largest == 2 else occur // 4  # so that summation takes no longer than counting
+        # so that summation takes no longer than counting
+        cells_wanted = min(occur, _PAIRED_CELLS) if largest == 2 else occur // 4
         groups = column_groups(whole.layout, largest, cells_wanted)
     together = min(largest, len(groups))
     cells = [math.prod(sizes[column] for column in group) for group in groups]
-    words = _words(whole, groups, cells)
-    if largest == together == 2 and words and max(cells) ** 2 <= DENSE_LIMIT and _are_doubles(whole):
-        yield from _pairs(whole, groups, cells, words)
+    if whole.whole is None and largest == together == 2 and max(cells) ** 2 <= DENSE_LIMIT and _are_doubles(whole):
+        yield from _pairs(whole, groups, cells)
         return
+    words = _words(whole, groups, cells)
     for chosen in combinations(range(len(groups)), together):
         columns = tuple(sorted(column for number in chosen for column in groups[number]))
         # large columns first: the branch that sums out the first of them is the one with the most tables below
@@ -393,31 +411,39 @@ def _are_doubles(whole: Lattice) -> bool:
     return sum(np.abs(part.values).sum(dtype=float) for part in whole.parts) < 2.0**53
 
 
-def _pairs(
-    whole: Lattice, groups: Sequence[Columns], cells: Sequence[int], words: Sequence[Sequence[np.ndarray]]
-) -> Iterator[tuple[Columns, np.ndarray]]:
+def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> Iterator[tuple[Columns, np.ndarray]]:
     """Yield the marginals of one and two columns; all pairs of columns in two different groups are computed together.
 
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
-    Doubles are exact here, because only whole numbers are added and `_are_doubles` holds.
+    Doubles are exact here, because only whole numbers are added and `_are_doubles` holds. The product is linear in T, so it is
+    added up over some cells at a time.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]
     lines = [bins_in_cells(shape) for shape in shapes]
     lines_of = [[slice(end - size, end) for end, size in zip(accumulate(shape), shape, strict=True)] for shape in shapes]
-    for g, h in combinations(range(len(groups)), 2):
-        layout = whole.layout.subset(groups[g] + groups[h])
-        joint = whole.sums(_codes([words[g], words[h]], [cells[g], cells[h]]), layout).reshape(cells[g], cells[h])
-        for side in [g] * (h == g + 1) + [h] * (g == len(groups) - 2):
-            values = joint.sum(axis=1 if side == g else 0)
-            for columns, table in _below(whole.layout, values.reshape(shapes[side]), groups[side], 2):
-                yield columns, values_of(table)
-        block = (lines[g] @ joint.astype(float) @ lines[h].T).astype(np.int64)
-        for (first, rows), (second, others) in product(
+    of_groups = [np.zeros(size, dtype=np.int64) for size in cells]
+    blocks = {(g, h): np.zeros((len(lines[g]), len(lines[h])), dtype=np.int64) for g, h in combinations(range(len(groups)), 2)}
+    for part in whole.parts:
+        for rows, bins in part.some():
+            codes = [
+                word_of(whole.layout, bins, group, np.min_scalar_type(size)) for group, size in zip(groups, cells, strict=True)
+            ]
+            for values, of_group in zip(of_groups, codes, strict=True):
+                values += part.addends.sums(of_group, len(values), rows)
+            for g, h in blocks:
+                (of_both,) = _codes([[codes[g]], [codes[h]]], [cells[g], cells[h]])
+                joint = part.addends.sums(of_both, cells[g] * cells[h], rows).reshape(cells[g], cells[h])
+                blocks[g, h] += (lines[g] @ joint.astype(float) @ lines[h].T).astype(np.int64)
+    for group, shape, values in zip(groups, shapes, of_groups, strict=True):
+        for columns, table in _below(whole.layout, values.reshape(shape), group, 2):
+            yield columns, values_of(table)
+    for (g, h), block in blocks.items():
+        for (first, of_first), (second, of_second) in product(
             zip(groups[g], lines_of[g], strict=True), zip(groups[h], lines_of[h], strict=True)
         ):
-            yield (first, second), block[rows, others].ravel()
+            yield (first, second), block[of_first, of_second].ravel()
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
@@ -440,7 +466,7 @@ def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> l
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [
-        [word_of(whole.layout, part.bins, group).astype(np.min_scalar_type(size - 1)) for part in whole.parts]
+        [word_of(whole.layout, part.bins, group, np.min_scalar_type(size)) for part in whole.parts]
         for group, size in zip(groups, cells, strict=True)
     ]
 

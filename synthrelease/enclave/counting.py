@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, Tally, number_of_indicators, words_of_mapped
+from synthrelease.data.counts import Counts, Tally, number_of_indicators, packed_from
 from synthrelease.data.layout import Layout
 from synthrelease.data.misfits import WRONG, forbidden_kinds
 from synthrelease.data.schema import Column, Schema
@@ -136,17 +136,17 @@ class CellCount:
         digits : the bins of each column.
         """
         complete = rows_with_bins(digits)
-        words = words_of_mapped(
+        parts = packed_from(
             self._layout, [np.maximum(column.of_text, 0) for column in digits], [column.codes for column in digits]
         )
-        words = words if complete is None else [word[complete] for word in words]
+        parts = parts if complete is None else [part[complete] for part in parts]
         if self._dense is not None:
-            np.add.at(self._dense, words[0], 1)
+            np.add.at(self._dense, parts[0], 1)
         elif self._layout.has_codes:
-            words[0].sort()
-            self._others.add(Counts.of_sorted(self._layout, words[0]))
+            parts[0].sort()
+            self._others.add(Counts.of_sorted(self._layout, parts[0]))
         else:
-            self._others.add(Counts.of_words(self._layout, words))
+            self._others.add(Counts.of_parts(self._layout, parts))
 
     def total(self) -> Counts:
         """Return the counts of all added rows."""

@@ -13,13 +13,15 @@ column, and the marginal of its parents under the network so far. So the removal
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from synthrelease.data.counts import DENSE_LIMIT, Counts, words_of
+from synthrelease.data.counts import DENSE_LIMIT, Counts, as_ones, joined, packed
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.data.plausibility import Plausibility
@@ -32,6 +34,8 @@ _DYKSTRA_STEPS = 30
 # exact.
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
 
+_ROWS_TOGETHER = 2**19
+"""Approximate number of whole rows that get the bins of further columns at a time."""
 _CELLS_AT_ONCE = 2**18
 """Approximate number of cells times bins for which whole rows are divided at once, which limits memory."""
 
@@ -95,20 +99,32 @@ class BayesianNetwork:
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """Return n rows by ancestral sampling on expected counts."""
-        frontier = self.rows(n, generator)
-        words = words_of(self.layout, [frontier.digits[column] for column in range(len(self.layout.sizes))])
-        counts = frontier.expected.astype(np.int64)
-        del frontier  # its bins need more memory than the words that are sorted
-        rows = Counts.of_words(self.layout, words, counts)
-        return rows if self.shown is None else Counts.of(self.shown, rows.bins[: len(self.shown.sizes)], rows.counts)
+        pieces, counts = list[list[np.ndarray]](), list[np.ndarray]()
+        for piece in self.pieces(n, generator):
+            pieces.append(packed(self.layout, [piece.digits[column] for column in range(len(self.layout.sizes))]))
+            counts.append(as_ones(piece.expected.astype(np.int64)))
+        parts = [np.concatenate([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
+        rows = Counts.of_parts(self.layout, parts, joined(counts))
+        if self.shown is None:
+            return rows
+        return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
 
-    def rows(self, n: int, generator: np.random.Generator) -> Frontier:
-        """Return n whole rows, grouped into cells, for any number of columns, also where codes would not fit into 64 bits."""
+    def pieces(self, n: int, generator: np.random.Generator) -> Iterator[Frontier]:
+        """Yield n whole rows, grouped into cells, for any number of columns, also where codes would not fit into 64 bits.
+
+        The rows come in pieces of about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take much
+        memory; rows that get their bins evenly come in one piece. The distribution of the rows does not depend on the pieces
+        (theory 12.18, rows in pieces).
+        """
         cells = self.most_cells(len(self.families))
         frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
-        frontier.extend(self.families)
+        families = list(self.families)
+        while families and (self.evenly or frontier.has_room_for(families[0])):
+            frontier.extend([families.pop(0)])
         frontier.finish()
-        return frontier
+        for piece in frontier.pieces() if families else [frontier]:
+            piece.extend(families)
+            yield piece
 
 
 class Frontier:
@@ -127,11 +143,24 @@ class Frontier:
         self.sizes, self.digits, self.expected = dict(enumerate(sizes)), dict[int, np.ndarray](), np.array([float(n)])
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
+    def has_room_for(self, family: Family) -> bool:
+        """Return whether the column of a family can be added to expected counts, that is, before they are rounded."""
+        return len(self.expected) * self.sizes[family.column] <= self._cells
+
+    def pieces(self) -> Iterator[Frontier]:
+        """Yield the cells with whole counts in pieces of about `_ROWS_TOGETHER` rows; a cell is in one piece."""
+        ends = np.cumsum(self.expected)
+        cuts = np.searchsorted(ends, np.arange(_ROWS_TOGETHER, self._n, _ROWS_TOGETHER))
+        for start, stop in pairwise([0, *np.unique(cuts).tolist(), len(ends)]):
+            piece = copy(self)
+            piece.digits = {column: bins[start:stop] for column, bins in self.digits.items()}
+            piece.expected = self.expected[start:stop]
+            yield piece
+
     def extend(self, families: Sequence[Family]) -> None:
         """Add the columns of further families to every cell, in sampling order."""
         for family in families:
-            size = self.sizes[family.column]
-            if len(self.expected) * size > self._cells:
+            if not self.has_room_for(family):
                 self.finish()
             if self._whole:
                 (self._extend_evenly if self._evenly else self._extend_whole)(family)

@@ -217,7 +217,8 @@ class MinimumCount(Projection):
         ------
         RejectedRound : when no row can be kept (theory 7.1, minimum count).
         """
-        m = self.minimum_count
+        if (m := self.minimum_count) == 1:
+            return table
         counts = np.where(table.counts >= m, table.counts, 0)
         if self.keep == "nested":
             counts[nested(table.counts, m, generator)] = m

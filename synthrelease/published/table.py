@@ -412,9 +412,11 @@ class ReleasedTable:
 
     def cells_of_rows(self, most: int) -> Iterator[np.ndarray]:
         """Yield the (n,) cell indices of consecutive rows, for at most `most` rows at a time."""
-        ends = np.cumsum(self.counts.counts)
-        for start in range(0, self.counts.total, most):
-            yield np.searchsorted(ends, np.arange(start, min(start + most, self.counts.total)), side="right")
+        total = self.counts.total
+        ends = np.cumsum(self.counts.counts) if total > len(self.counts) else None
+        for start in range(0, total, most):
+            rows = np.arange(start, min(start + most, total))
+            yield rows if ends is None else np.searchsorted(ends, rows, side="right")
 
     def of_roots(self) -> ReleasedTable:
         """Return the rows of roots with only their own columns; without members, the whole table."""

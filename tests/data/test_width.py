@@ -34,13 +34,16 @@ EIGHTY = layout_of(*[2, 30, 3, 12, 5, 2, 7, 9] * 10)
 
 @pytest.fixture(autouse=True)
 def restored_limits():
-    kept = layout_module.CODED_CELLS, counts_module.DENSE_LIMIT
+    kept = layout_module.CODED_CELLS, counts_module.DENSE_LIMIT, counts_module._SORTED_TOGETHER
     yield
     limits(*kept)
 
 
-def limits(coded: int, dense: int) -> None:
-    """Other limits from here on. A layout without codes has no full array, so the second is at most the first."""
+def limits(coded: int, dense: int, together: int = 4) -> None:
+    """Other limits from here on. A layout without codes has no full array, so the second is at most the first. So few rows are
+    sorted or summed at a time, so that tiny tables are treated in pieces.
+    """
+    counts_module._SORTED_TOGETHER = lattice_module._CELLS_TOGETHER = matching_module._HASHED_TOGETHER = together
     layout_module.CODED_CELLS = matching_module.CODED_CELLS = coded
     for module in (counts_module, lattice_module, sub_tables_module):
         module.DENSE_LIMIT = min(coded, dense)
@@ -89,6 +92,14 @@ def test_a_table_is_its_rows_counted(sizes: list[int], seed: int, coded: int, n:
     for start in range(0, n, 3):
         pieces.add(counted(layout, rows[start : start + 3]))
     assert pieces.total().same_as(table)
+
+
+@pytest.mark.parametrize("sizes", [(2**40, 2**40), (3, 2**40, 2**30), (2**16, 2**16 - 1, 2**33, 2), (2**15, 2, 2**32, 2**31)])
+def test_columns_of_any_number_of_bins_are_packed(sizes: tuple[int, ...]) -> None:
+    limits(2**62, 2**22)
+    layout = layout_of(*sizes)
+    rows = [tuple(size - 1 for size in sizes), *drawn(layout, 1, 20), tuple(0 for _ in sizes)]
+    assert cells(counted(layout, rows)) == Counter(rows)
 
 
 @settings(max_examples=100, deadline=None)
