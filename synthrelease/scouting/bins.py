@@ -138,33 +138,30 @@ def number_bins(
         if part[0] is cells[0] or part[0][0] in (0, *column.limits) or sum(count for _, _, count in part) >= tail:
             cuts.add(part[0][0])
         if zero is None or part[0] is not cells[zero]:
-            cuts |= {*_cuts(part, mass, tail)}
-    whole = int(column.whole)
-    limits = [*sorted(cuts), cells[-1][1] if column.high is None else column.high + whole]
+            small = (not column.limits or part[0] is cells[0], not column.limits or part[-1] is cells[-1])
+            cuts |= {*_cuts(part, mass, tail, small)}
+    limits = [*sorted(cuts), cells[-1][1] if column.high is None else column.high + column.whole]
     limits[0] = limits[0] if column.low is None else column.low
     cells = [(max(low, limits[0]), min(high, limits[-1]), count) for low, high, count in cells]
-    means = [_mean(low, high, [cell for cell in cells if low <= cell[0] < high], whole) for low, high in pairwise(limits)]
+    means = [_mean(low, high, column.whole, [one for one in cells if low <= one[0] < high]) for low, high in pairwise(limits)]
     return ScoutedBins(column=column, edges=tuple(limits), numbers=tuple(means), fillers=fillers, gaps=gaps)
 
 
 _Cells = Sequence[tuple[Fraction, Fraction, int]]
 
 
-def _cuts(cells: _Cells, mass: float, tail: float) -> Iterator[Fraction]:
-    """Yield the limits between bins: a small bin at each end if there are enough rows, and bins of about `mass` rows
-    between.
-    """
+def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (True, True)) -> Iterator[Fraction]:
+    """Yield the limits between bins of about `mass` rows, and of a small bin at each of the `ends` if there are enough rows."""
     below = [0, *accumulate(count for _, _, count in cells)]
     total = below[-1]
     if total < 2 * tail:
         return
-    places = range(1, len(cells))
     start, end = 0, len(cells)
     if total >= 3 * mass:
-        start = _roundest(cells, [place for place in places if tail <= below[place] < 2 * tail]) or 0
-        end = _roundest(cells, [place for place in places if tail <= total - below[place] < 2 * tail]) or len(cells)
+        start = (ends[0] and _roundest(cells, [at for at in range(1, end) if tail <= below[at] < 2 * tail])) or 0
+        end = (ends[1] and _roundest(cells, [at for at in range(1, end) if tail <= total - below[at] < 2 * tail])) or end
     middle = below[end] - below[start]
-    goal = middle / max(1, round(middle / mass), min(FEW_BINS, int(middle / (1.5 * tail))))
+    goal = middle / max(1, round(middle / mass), min(FEW_BINS * all(ends), int(middle / (1.5 * tail))))
     yield from (cells[place][0] for place in (start, end) if 0 < place < len(cells))
     at = start
     while below[end] - below[at] > 1.4 * goal:
@@ -192,7 +189,7 @@ def _roundness(number: Fraction) -> int:
     return max((rank for rank, step in enumerate(ROUND, 1) if not number % step), default=0)
 
 
-def _mean(low: Fraction, high: Fraction, cells: _Cells, whole: int) -> float:
+def _mean(low: Fraction, high: Fraction, whole: bool, cells: _Cells) -> float:
     """Return the mean of a bin, with each row at the middle of its cell; the middle of the bin if it has no rows."""
     mass = sum(count for _, _, count in cells)
     if not mass:

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from synthrelease.scouting.bins import _cuts, code_bins, number_bins
+from synthrelease.scouting.bins import ScoutedBins, _cuts, code_bins, number_bins
 from synthrelease.scouting.columns import ScoutedColumn
+from synthrelease.studio.drafting.scouted import _column
 
 AGE = ScoutedColumn(name="age", kind="number", whole=True, low=Fraction(0), high=Fraction(120))
 INCOME = ScoutedColumn(name="income", kind="number", low=Fraction(0))
@@ -95,6 +96,14 @@ def test_few_numbers_and_codes_among_them_have_bins() -> None:
     assert not number_bins(INCOME, first, edges, counts, 48_000, rows=80_000, deviation=90.0).fillers
 
 
+def test_a_draft_asks_about_codes_among_the_numbers() -> None:
+    edges = tuple(map(Fraction, (0, 500, 990, 1000)))
+    drafted = ScoutedBins(column=INCOME, edges=edges, numbers=(90.0, 600.0, 995.0), fillers=True)
+    asked = "Does 990 to 1000 hold codes such as 98 or 9999?"
+    assert asked in _column(drafted, "income", None)  # type: ignore[arg-type]
+    assert "hold codes" not in _column(replace(drafted, fillers=False), "income", None)  # type: ignore[arg-type]
+
+
 def test_limits_of_the_codebook_are_kept() -> None:
     """Births before week 37 are preterm, however few weeks a bin may have by its rows."""
     limits = (Fraction(28), Fraction(37))
@@ -102,7 +111,12 @@ def test_limits_of_the_codebook_are_kept() -> None:
     first, edges, counts = drawn(column, np.rint(np.random.default_rng(1).normal(39, 2, 20_000)), 70.0)
     bins = number_bins(column, first, edges, counts, 0, rows=20_000, deviation=70.0)
     assert {*limits} < {*bins.edges}
-    assert number_bins(replace(column, limits=()), first, edges, counts, 0, rows=20_000, deviation=70.0).edges[1] > 28
+    column = replace(AGE, limits=(Fraction(18), Fraction(25)))
+    first, edges, counts = drawn(column, np.clip(np.random.default_rng(1).normal(40, 15, 60_000), 0, 110) // 1, 70.0)
+    bins = number_bins(column, first, edges, counts, 0, rows=60_000, deviation=70.0)
+    at = bins.edges.index(Fraction(18))
+    assert bins.edges[at + 1 : at + 3] == (25, 30)  # small bins are at the ends of the column, not at a limit within it
+    assert bins.edges[-2] == 70
 
 
 def test_groups_cover_every_atom() -> None:
