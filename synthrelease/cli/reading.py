@@ -350,9 +350,7 @@ def _print_verified(report: Report, folder: Path, what: str) -> None:
     """Print the checks and what cannot be checked. Raises VerificationFailed if a check failed or needs another package."""
     print_report(report)
     if report.unknown:
-        raise VerificationFailed(
-            f"{folder}: no check failed, but some checks could not be made, because they need another package."
-        )
+        raise VerificationFailed(f"{folder}: no check failed, but some checks need another package.")
     if not report.passed:
         raise VerificationFailed(f"{folder}: a check of this {what} failed. See the problems above.")
     screen.print("Nobody can check without the private file:")

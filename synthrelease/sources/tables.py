@@ -50,9 +50,7 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
         problem = f"the {format_name} type {type_name[0] if type_name else 'of an extension'}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
     if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
-        raise InputError(
-            f"column {name!r}: expected a known time zone, found another. Write dates as texts such as 2014-12-31."
-        )
+        raise InputError(f"column {name!r}: expected a known time zone, found another. Write texts such as 2014-12-31.")
 
 
 def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> None:

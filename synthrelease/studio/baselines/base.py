@@ -266,9 +266,7 @@ class CauchyNoise:
 
     def __post_init__(self) -> None:
         if not self.gamma >= LEAST_GAMMA:
-            raise ValueError(
-                f"expected a gamma of at least 2, found {self.gamma:.4g}: with heavier tails the mechanism passes its epsilon"
-            )
+            raise ValueError(f"expected a gamma of at least 2, found {self.gamma:.4g}: heavier tails exceed the epsilon")
         if not (self.alpha > 0 and self.beta > 0):
             raise ValueError("expected an alpha and a beta above 0")
 
@@ -351,9 +349,7 @@ class MatrixMask:
         if pi.ndim != 2 or pi.shape[0] != pi.shape[1]:
             raise ValueError(f"expected a square matrix of probabilities, found one of shape {pi.shape}.")
         if not ((pi >= 0).all() and np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)):
-            raise ValueError(
-                "expected probabilities of a masked value given the true one: columns of at least 0 that sum to 1."
-            )
+            raise ValueError("expected probabilities of masked values given the true one, in columns that sum to 1.")
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:

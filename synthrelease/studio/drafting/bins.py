@@ -303,7 +303,7 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
     """
     for end in (0, -1):
         rest, rows = np.delete(values, end), np.delete(counts, end)
-        if not rest.size or counts[end] * _SELDOM > rows.sum():
+        if not rest.size or counts[end] * min(_SELDOM, rows.sum()) > rows.sum():
             continue
         without, spread = _moments(rest, rows)
         mean = _moments(values, counts)[0]

@@ -18,7 +18,7 @@ from itertools import pairwise
 from synthrelease.data.texts import alike, bare
 from synthrelease.errors import so_many
 from synthrelease.studio.drafting.column_draft import NUMBER, Answers, CodeDraft, ColumnDraft, plain_label, plain_name
-from synthrelease.studio.drafting.words import WORDS
+from synthrelease.studio.drafting.words import WORDS, unaccented
 
 MAX_CATEGORIES = 40
 """Up to 40 categories each have a bin of their own. Of more categories, only the frequent ones have."""
@@ -231,7 +231,7 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
         texts = _sums(texts, lambda text: frequent[_without_zeros(text)])
         answers = replace(answers, texts=texts)
     width = _code_width(texts)
-    words = {text: " ".join(bare(text).casefold().split()) for text in texts}
+    words = {text: " ".join(unaccented(bare(text)).casefold().split()) for text in texts}
     if set(words.values()) <= _YES | _NO and not _YES.isdisjoint(words.values()) and not _NO.isdisjoint(words.values()):
         words = {text: "yes" if word in _YES else "no" for text, word in words.items()}
     groups: dict[str, list[str]] = {}
@@ -266,24 +266,36 @@ def _code_width(texts: Collection[str]) -> int:
 
 
 def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the question about codes without leading zeros or about words for yes and no; empty if there are none.
+    """Return the question about codes without leading zeros, words for yes and no, accents, and cells with several answers.
 
     Only the steward knows whether such spellings mean the same.
     """
     width = _code_width(answers.texts)
     lost = [text for text in answers.texts if len(text) < width]
     if lost and not spellings:
-        return (
-            f"{len(lost)} of {len(answers.texts)} codes have lost their leading zeros, such as {lost[0]!r}. As they are, each "
-            f"counts as a code of its own. Write all codes with {width} digits and draft again"
-        )
+        lost_zeros = f"{len(lost)} of {len(answers.texts)} codes have lost their leading zeros, such as {lost[0]!r}"
+        return f"{lost_zeros}. Write all codes with {width} digits and draft again"
     groups = [(first, *rest) for first, rest in spellings.items()]
     merged = [group for group in groups if len({bare(text).casefold() for text in group}) > 1]
-    if not merged or not (lost or {bare(text).casefold() for text in merged[0]} <= _YES | _NO):
-        return ""
+    if not merged:
+        return _several_answers(answers.texts)
     examples = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
     change = f"Counted separately, there would be {len(answers.texts)} categories instead of {len(spellings)}"
     return f"do these spellings mean the same: {examples}? {change}. If they differ, list them separately under categories"
+
+
+def _several_answers(texts: Collection[str]) -> str:
+    """Return the question about cells that list several answers, such as "bus;car"; empty if there are none.
+
+    At least two of the answers also occur alone, and there are fewer answers than different cells.
+    """
+    for mark in ";|,":
+        parts = {part.strip() for text in texts for part in text.split(mark)}
+        if len(parts) < len(texts) and len(parts & {*texts}) > 1 and (listed := [text for text in texts if mark in text]):
+            return (
+                f"cells list several answers, such as {listed[0]!r}. Give each answer a column of yes and no before you draft"
+            )
+    return ""
 
 
 def _unlisted_in_words(texts: Collection[str]) -> str:

@@ -37,6 +37,7 @@ _MARKS, _NO_ANSWERS, _AMONG_NUMBERS = (frozenset(WORDS["missing"][name]) for nam
 _NO_DATE = re.compile(
     r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
 )
+_TOTAL = re.compile(rf"({'|'.join(WORDS['missing']['totals'])})\b", re.IGNORECASE)
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,}|214748364[78])(\.0*)?")
 _FAR = 5
 """A 99 or 999 is missing if it is more than 5 times the largest other number of the column."""
@@ -93,11 +94,12 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
 
 
 def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> frozenset[str]:
-    """Return up to three rare words without digits in a column of at least 20 numbers. Texts such as "<5" and "100+" are
-    answers.
+    """Return up to three rare words without digits, or lines such as "Total: 812", in a column of at least 20 numbers.
+
+    Texts such as "<5" and "100+" are answers.
     """
     words = frozenset(text for text in unnamed if not NUMBER.fullmatch(text))
-    plain = len(words) <= _FEW_WORDS and all(re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in words)
+    plain = len(words) <= _FEW_WORDS and all(_TOTAL.match(text) or re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in words)
     rare = sum(texts[text] for text in words) < sum(texts.values()) / 4
     return words if plain and rare and len(texts) - len(words) >= _MANY_MISSING else frozenset()
 

@@ -309,7 +309,8 @@ LEAST_NAMED = 0.2
 _FEW_VALUES = 20
 """Up to this number of different texts, the spelling of numbers and dates is not checked."""
 _DECORATED = re.compile(
-    r"[-+(\u2212]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
+    r"[-+(\u2212<>≤≥~]?=?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?"
+    r"\)?(\s?(\*+|\+|†|‡|\([a-z]\)|\[[a-z0-9]\]))?"
 )
 _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
 _WITHOUT_DAY = re.compile(r"\d{4}([-./])\d{1,2}\1[0]0|00([-./])\d{1,2}\2\d{4}", re.ASCII)
@@ -619,7 +620,7 @@ def numbers(
 
 FORMATS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%b %d, %Y"),
-    *("%Y-%m", "%m/%Y", "%m.%Y", "%Y%m"),
+    *("%d %b %Y", "%b %d %Y", "%Y-%d-%m", "%d%m%Y", "%m%d%Y", "%Y-%m", "%m/%Y", "%m.%Y", "%Y%m"),
 )
 """The formats in the order in which they are tried. If several formats fit, the first is used; the draft states the format."""
 

@@ -140,9 +140,7 @@ class AreasDraft:
             areas[source] = np.array([code if text in known else -1 for code, text in enumerate(texts)])[codes]
         for upper, lower in pairwise(sources):
             if not _tells(areas[lower], areas[upper]):
-                raise InputError(
-                    f"--areas: expected each {lower!r} in one {upper!r}, found one in several. Name the largest first."
-                )
+                raise InputError(f"--areas: expected each {lower!r} in one {upper!r}, found several. Name the largest first.")
         column = draft_codes(answers, [draft.name for draft in columns], "", apart=True)
         smallest, levels = areas[sources[-1]], {}
         for source in sources[:-1]:
@@ -518,9 +516,7 @@ class UnitAnswer:
         rows = every_row(file, tuple(file.columns), self.key)
         keys, every = rows.pop(self.key)
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
-            raise InputError(
-                f"--unit: expected a key of at least {FEWEST_PERSONS} persons, found {self.key!r} with {n} values."
-            )
+            raise InputError(f"--unit: expected a key of {FEWEST_PERSONS} persons or more, found {self.key!r} with {n}.")
         times = np.bincount(every, minlength=len(keys)).tolist()
         heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
         with_key = every != (keys.index("") if "" in keys else -1)

@@ -321,6 +321,8 @@ def _header(lines: Sequence[str], delimiter: str) -> list[str]:
     if title or len(unnamed) > 1 or lines[0].lower().startswith("sep=") or holds_controls(lines[0].encode(errors="replace")):
         found = "found a different line. Delete the lines above the names, and name every column"
         raise InputError(f"expected the names of all columns in the first line, {found}.")
+    if any("ImportId" in line for line in lines[1:3]):
+        raise InputError("expected rows below the names, found labels of Qualtrics. Delete the second and the third line.")
     if any(re.search(r"\S {3}", name) for name in names):
         raise InputError(_ONE_COLUMN)
     if _is_row(names, rows):

@@ -168,9 +168,7 @@ class Divisible:
             )
         beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
         if not all(charge.pure for charge in beside_generation if charge.name != GENERATION):
-            raise InputError(
-                f"{spec.path}: expected pure charges for all but the generation, whose epsilons add up, found others."
-            )
+            raise InputError(f"{spec.path}: expected pure charges for all but the generation, found others.")
         terms = list(_terms(spec, generators[0]))
         start = Allocation(
             parts=tuple(part for part, weight in terms if weight),

@@ -376,7 +376,7 @@ def test_a_report_that_cannot_be_written_is_a_clear_error(coins: tuple[Rehearsal
         write_report(coins[0], tmp_path, NOISE_LEVEL)
     message = str(caught.value)
     assert message.startswith(f"{tmp_path}: the report could not be written (")
-    assert message.endswith(". The results in attempts.sqlite are kept.")
+    assert message.endswith(". attempts.sqlite is kept.")
 
 
 @pytest.mark.slow
@@ -395,14 +395,14 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         rehearsed(tmp_path, SPACE)
     assert str(caught.value) == (
-        f"{tmp_path / 'out'}: expected a new folder or one of an earlier rehearsal, found other files such as 'thesis.tex'."
+        f"{tmp_path / 'out'}: expected a new folder or one of an earlier rehearsal, found files such as 'thesis.tex'."
     )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
-    with pytest.raises(OutputError, match="expected a folder to write the results into, found none and could not make it"):
+    with pytest.raises(OutputError, match="expected a folder, found none and could not make it"):
         rehearsed(tmp_path, SPACE)
 
 
