@@ -19,10 +19,8 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
-from synthrelease.data.counts import Counts
+from synthrelease.data.counts import Counts, number_of_indicators
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
@@ -59,7 +57,7 @@ from synthrelease.studio.drafting.criteria import (
     ties,
 )
 from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, read_members
-from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, MarksDraft, UnitAnswer, draft_marks, most_leaning
+from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, UnitAnswer, draft_marks, most_leaning
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file, row_numbers
 from synthrelease.studio.drafting.text import (
     TEST,
@@ -88,8 +86,9 @@ from synthrelease.studio.rehearsal.plan_race import (
     PlanRace,
     Promise,
     Raced,
+    is_it_worth_it,
     needed_of,
-    plan_advice,
+    race_words,
     shown_share,
 )
 
@@ -167,7 +166,7 @@ def tried_in_steps(subject: Subject) -> Tried:
     """Fit drafts to the public file, one after another, and return the first good one.
 
     The first draft has the bins that preserve the associations best at the desired epsilon. If it is not good, drafts follow at
-    a larger epsilon, and then with fewer columns. Afterwards columns with numbers of indicators and the smallest areas are
+    a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas are
     added.
 
     If all associations are weak, epsilon is not raised. Then a draft is accepted if it is no worse than independent columns,
@@ -217,8 +216,10 @@ def written(best: Tried) -> Draft:
         faint=tuple(pair for pair in preserved.lost if not pair.strong),
         kept=" ".join(filter(None, [preserved.words, ground.lean])),
     )
-    advice = plan_advice(best.raced, best.at_aimed)
-    drafted = files_of(best.subject, replace(best.choices, advice=advice), acceptance)
+    plans = [] if best.choices.areas else ground.race.every_way(best.raced)
+    sentences = is_it_worth_it(best.raced, best.at_aimed), race_words(plans, best.raced)
+    choices = replace(best.choices, advice=" ".join(filter(None, sentences)), race=tuple(plan.words for plan in plans))
+    drafted = files_of(best.subject, choices, acceptance)
     return replace(drafted, strengths=best.strengths or strengths_of(ground.table, ground.pairs, _gaps(ground.subject)))
 
 
@@ -901,7 +902,7 @@ def _off(preserved: Kept) -> str:
     )
 
 
-# Options: the smallest areas, added to the draft of the larger areas, and numbers of indicators.
+# Options: the smallest areas, added to the draft of the larger areas, and columns of rare indicators.
 
 
 def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
@@ -966,14 +967,14 @@ def counting_marks(whole: Tried) -> Tried:
 
     def counted(spec: ReleaseSpec) -> HeldOut:
         """Return the halves of the rows with the columns of the groups."""
-        left, right = (with_marks(side, spec.space[0].transformation, marks) for side in held_out.fitted)
+        left, right = (with_marks(side, spec.space[0].transformation) for side in held_out.fitted)
         return replace(held_out, fitted=(left, right))
 
     spec = loaded(subject, choices, FIRST)
-    with_numbers = counted(spec).kept_by_draft(spec, subject.voice.patiently)
-    if with_numbers is None or not with_numbers.better(preserved):
+    with_sets = counted(spec).kept_by_draft(spec, subject.voice.patiently)
+    if with_sets is None or not with_sets.better(preserved):
         return whole
-    compared = replace(marks, n_before=len(preserved.lost), n_lost=len(with_numbers.lost))
+    compared = replace(marks, n_before=len(preserved.lost), n_lost=len(with_sets.lost))
     choices = replace(choices, marks=compared)
     first = draft_acceptance(subject.wide, ground.table, ground.pairs)
     first = replace(first, criteria=tuple(criterion.ignoring([*marks.groups]) for criterion in first.criteria))
@@ -981,14 +982,10 @@ def counting_marks(whole: Tried) -> Tried:
     return whole if whole.standing.good and not counting.standing.good else counting
 
 
-def with_marks(rows: Counts, transformation: Transformation, marks: MarksDraft) -> Counts:
+def with_marks(rows: Counts, transformation: Transformation) -> Counts:
     """Return the counts with the column of each group of indicators, which follows from the other columns."""
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
-    for counted in schema.counted:
-        name = schema.names[counted.column]
-        added = [
-            (digits[mark] == transformation.binning(mark).labels.index(marks.yes[mark])) * int(adds.max())
-            for mark, adds in zip(marks.groups[name], counted.marks.values(), strict=True)
-        ]
-        digits[name] = transformation.maps[counted.column][counted.bins[np.sum(added, axis=0)]]
+    for counted in schema.counted:  # an indicator has two categories, which are its atomic bins
+        bins = number_of_indicators(counted, {place: digits[schema.names[place]] for place in counted.marks})
+        digits[schema.names[counted.column]] = transformation.maps[counted.column][bins]
     return Counts.of(transformation.layout, [digits[name] for name in transformation.layout.columns], rows.counts)

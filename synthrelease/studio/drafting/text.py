@@ -347,7 +347,8 @@ class Choices:
     agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
     prior_weight : number of records that the uniform distribution counts for in the fit.
     generation, delta : budget of the generator. It is an epsilon if delta is 0, otherwise a rho.
-    advice : sentences on what a smaller epsilon would preserve, and on bins that could be coarser.
+    advice : sentences on what a smaller epsilon and other generators would preserve.
+    race : for each generator and epsilon that was tried, the share of the associations that it preserved, in words.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     gaps : number of public rows that are excluded because of a missing value.
     areas : areas within areas, with tables of each level; None if there are none.
@@ -368,6 +369,7 @@ class Choices:
     generation: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
     advice: str = ""
+    race: tuple[str, ...] = ()
     smaller: str = ""
     gaps: int = 0
     areas: AreasDraft | None = None

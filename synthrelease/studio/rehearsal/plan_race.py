@@ -497,9 +497,8 @@ class Raced:
     purse : budget of the tables.
     told : the measured tables.
     kept : the share that the fits preserve; None if a fit fails.
-    unpublished : the way of measuring that is drafted in place of published tables, because it preserves more: agreements of
-        pairs, or tables that the generator finds. Empty for published tables.
-    by_tables : the share that published tables preserve, if another way is drafted.
+    unpublished : the way of measuring in place of published tables: agreements of pairs, or tables that the generator finds.
+        Empty for published tables.
     """
 
     total: Fraction
@@ -507,7 +506,6 @@ class Raced:
     told: TellingTables
     kept: Kept | None
     unpublished: Literal["", "agreements", "adaptive"] = ""
-    by_tables: float = 0.0
 
     @property
     def share(self) -> float:
@@ -526,6 +524,18 @@ class Raced:
     @property
     def pure(self) -> bool:
         return self.purse.kind is DiscreteLaplace
+
+    @property
+    def way(self) -> str:
+        """Return the way of measuring in words."""
+        ways = {"": "published tables", "agreements": "agreements of pairs", "adaptive": "tables that the generator finds"}
+        return ways[self.unpublished] + (" with delta 0" if self.pure else "")
+
+    @property
+    def words(self) -> str:
+        """Return a clause with the epsilon, the way of measuring and the preserved share."""
+        spread = f"standard error {self.kept.error / math.sqrt(self.kept.fits):.1%}, {self.kept.fits} fits" if self.kept else ""
+        return f"epsilon {float(self.total):g}, {self.way}: {shown_share(self.share)} ({spread})"
 
     @property
     def family(self) -> str:
@@ -566,6 +576,7 @@ class PlanRace:
         self._promise, self._others, self._seed, self._progress = promise, others, seed, progress
         self._background = Background(plausibility=plausibility, ordered=ordered)
         self._raced: dict[Fraction, Raced] = {}
+        self._first_trials: dict[tuple[object, ...], Kept | None] = {}
 
     def cheapest(self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None) -> Raced:
         """Return the plan with the smallest epsilon that preserves enough, or as much as the plan with epsilon `most`.
@@ -613,13 +624,37 @@ class PlanRace:
         more; else the given plan. With important columns, a generator that finds its own tables is not tried, because it may
         not measure their pairs.
         """
-        if raced.share >= PROMISED or self._promise.important:
-            return raced
-        plans = [replace(raced, unpublished="agreements", by_tables=raced.share)] if self._has_agreements(raced) else []
-        if len(self._table.layout.sizes) <= _MOST_FOR_OWN_TABLES:
-            plans.append(replace(raced, unpublished="adaptive", by_tables=raced.share))
+        plans = [] if raced.share >= PROMISED else self._unpublished(raced)
         best = max((replace(plan, kept=self.kept(plan)) for plan in plans), key=lambda plan: plan.share, default=raced)
         return best if best.share >= raced.share + BETTER else raced
+
+    def _unpublished(self, raced: Raced) -> list[Raced]:
+        """Return the plans of methods that publish no tables and that can be tried, with the budget of a plan with tables."""
+        if self._promise.important:
+            return []
+        plans = [replace(raced, unpublished="agreements")] if self._has_agreements(raced) else []
+        if len(self._table.layout.sizes) <= (_MOST_FOR_OWN_TABLES if raced.share < PROMISED else _MOST_BESIDE_ENOUGH):
+            plans.append(replace(raced, unpublished="adaptive"))
+        return plans
+
+    def every_way(self, drafted: Raced) -> list[Raced]:
+        """Return the drafted plan and the plans of all other ways to measure, fitted with the same epsilon.
+
+        A way that preserves about as much as the draft is also fitted with smaller epsilons, as long as it does. The list is
+        empty if no share can be estimated.
+        """
+        if drafted.kept is None or drafted.kept.share is None:
+            return []
+        tables = self.fitted(drafted.total, drafted.told)
+        ways = [(way, self._promise) for way in (tables, *self._unpublished(tables))]
+        plans = list[Raced]()
+        for way, promise in [*ways, *([] if drafted.pure else [(tables, replace(self._promise, pure=True))])]:
+            total: Fraction | None = drafted.total
+            while total is not None:
+                plan = replace(way, total=total, purse=self._purse(total, promise))
+                plans.append(replace(plan, kept=self.kept(plan)))
+                total = self.next_cheaper(total) if plans[-1].share >= drafted.share - CLEARLY else None
+        return [plan for plan in plans if plan.kept is not None]
 
     def _has_agreements(self, raced: Raced) -> bool:
         """Return whether enough columns have two bins so that agreements of pairs reduce the noise, few enough have more, and
@@ -632,7 +667,15 @@ class PlanRace:
         return not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, *, final: bool = False) -> Kept | None:
-        """Return the share that the fits of a plan preserve; None if a fit fails."""
+        """Return the share that the fits of a plan preserve; None if a fit fails. First trials of a plan are made once."""
+        plan = raced.unpublished, raced.purse, raced.told.tables
+        if final:
+            return self._fits(raced, final=True)
+        if plan not in self._first_trials:
+            self._first_trials[plan] = self._fits(raced)
+        return self._first_trials[plan]
+
+    def _fits(self, raced: Raced, *, final: bool = False) -> Kept | None:
         own = AdaptivePure if raced.pure else Adaptive
         if raced.unpublished == "adaptive":
             generator: Generator = own(draw="evenly")
@@ -652,8 +695,8 @@ class PlanRace:
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
         return replace(raced, kept=self.kept(raced))
 
-    def _purse(self, total: Fraction) -> Purse:
-        return self._promise.purse(max(total - self._others(total), total / 4))
+    def _purse(self, total: Fraction, promise: Promise | None = None) -> Purse:
+        return (promise or self._promise).purse(max(total - self._others(total), total / 4))
 
     def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:
         """Return a generator that measures these tables, with agreements in place of the tables of pairs of columns with two
@@ -681,6 +724,11 @@ _MOST_FOR_OWN_TABLES = 30
 50,000 rows and 50 columns, trials of the first took 160 CPU s (2026-11-27), those of the second 257 (2026-11-28).
 """
 
+_MOST_BESIDE_ENOUGH = 15
+"""Largest number of columns for fits that find their own tables if published tables preserve enough. For 23 columns of NIST's
+excerpt, one such fit took more than a minute.
+"""
+
 
 def needed_of(most: float) -> float:
     """Return the share that a cheaper plan must preserve if the best plan preserves this share."""
@@ -696,21 +744,39 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
     return gaussian(GENERATION, purse.cost / part**2, "a fit to public rows")
 
 
-def plan_advice(raced: Raced, at_aimed: float | None = None) -> str:
-    """Return sentences on what a smaller epsilon and published tables would preserve, with results of this run.
+def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
+    """Return the question about a large epsilon that nobody asked for; empty for a plan with the usual epsilon.
 
     Parameters
     ----------
-    at_aimed : the share that a draft with the usual epsilon preserves, if this draft has a larger one that nobody asked for.
+    at_aimed : the share that a draft with the usual epsilon preserves.
     """
-    sentences = list[str]()
-    if raced.total > AIMED and at_aimed is not None:
-        sentences.append(
-            f"QUESTION: is this worth an epsilon of {float(raced.total):g}? At epsilon {float(AIMED):g}, fits preserve "
-            f"{shown_share(at_aimed)}. `--epsilon {float(AIMED):g}` drafts it."
-        )
-    if raced.unpublished:
-        way = "agreements of pairs" if raced.unpublished == "agreements" else "tables that the generator finds with noise"
-        shares = shown_share(raced.share), shown_share(raced.by_tables)
-        sentences.append(f"In first trials, {way} preserved {shares[0]} of the associations and published tables {shares[1]}.")
+    if raced.total <= AIMED or at_aimed is None:
+        return ""
+    return (
+        f"QUESTION: is this worth an epsilon of {float(raced.total):g}? At epsilon {float(AIMED):g}, fits preserve "
+        f"{shown_share(at_aimed)}. `--epsilon {float(AIMED):g}` drafts it."
+    )
+
+
+def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
+    """Return sentences on which way of measuring preserved most, by how much, and which smaller epsilon preserves as much as
+    the draft; empty if only one way was tried.
+    """
+    best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
+    if not others:
+        return ""
+    less = (f"{plan.way} ({so_many(round(100 * (best.share - plan.share)), 'point')} less)" for plan in others)
+    sentences = [
+        f"In first trials at epsilon {float(drafted.total):g}, {best.way} preserved most of the associations: "
+        f"{shown_share(best.share)}. Next came {', '.join(less)}."
+    ]
+    if best.unpublished and not drafted.unpublished:
+        sentences.append("The draft has published tables all the same, because readers can ask them.")
+    as_much = [plan for plan in plans if plan.total < drafted.total and plan.share >= drafted.share - CLEARLY]
+    if as_much:
+        cheapest = min(as_much, key=lambda plan: (plan.total, -plan.share))
+        sentences.append(f"At epsilon {float(cheapest.total):g}, {cheapest.way} preserved {shown_share(cheapest.share)}.")
+    if not drafted.pure and any(plan.pure and plan.share >= drafted.share - CLEARLY / 2 for plan in (best, *others)):
+        sentences.append(f"A delta of 0 costs nothing here: `--pure --epsilon {float(drafted.total):g}` drafts it.")
     return " ".join(sentences)

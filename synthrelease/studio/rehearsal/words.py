@@ -16,6 +16,7 @@ from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words
 from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Offer, Outlook, with_law
+from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import Conclusion, CriterionLook, UnguardedPair
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
@@ -175,6 +176,23 @@ def units(rehearsal: Rehearsal) -> dict[str, str]:
     """Return the unit of the value and threshold of each criterion; empty for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
+
+
+def generator_words(rehearsal: Rehearsal) -> list[str]:
+    """Return sentences on how often the best configuration of each family of generators was accepted, the best family first;
+    empty with one family.
+    """
+    race, best = rehearsal.race, dict[str, ShareEstimate]()
+    for c in sorted(range(len(race.estimates)), key=lambda c: -race.chances[c]):
+        if race.estimates[c].trials:
+            best.setdefault(rehearsal.spec.space[c].generator.family, race.estimates[c])
+    if len(best) < 2:
+        return []
+    shares = "; ".join(
+        f"{family} in {percent(share.share)} of {share.trials} attempts ({percent(share.low)} to {percent(share.high)})"
+        for family, share in best.items()
+    )
+    return [f"The best configuration of each family was accepted: {shares}. Where intervals overlap, none is clearly better."]
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
@@ -409,6 +427,7 @@ class Sentences:
     """The sentences of a rehearsal, in rehearsal.json and on the page."""
 
     outlook: list[str]
+    generators: list[str]
     binding: str
     warnings: list[str]
     verdict: list[str]
@@ -421,6 +440,7 @@ class Sentences:
         """Return the sentences about a rehearsal."""
         return cls(
             outlook=outlook_words(rehearsal),
+            generators=generator_words(rehearsal),
             binding=binding(rehearsal),
             warnings=warnings(rehearsal),
             verdict=verdict_words(rehearsal),
@@ -435,6 +455,7 @@ def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
     say = Sentences.of(rehearsal)
     return {
         "Budget and rounds:": say.proposal,
+        "Generators:": say.generators,
         "Where the errors are:": [say.binding],
         "Thresholds to reconsider before anything is spent:": say.warnings,
         "Pairs that no criterion tests (LOST: candidates preserve less than half):": telling_pairs(rehearsal),

@@ -24,11 +24,11 @@ from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import narrowed
 from synthrelease.studio.drafting.edits import why_not
 from synthrelease.studio.rehearsal.advice import Outlook, total_epsilon
-from synthrelease.studio.rehearsal.attempts import Standing
+from synthrelease.studio.rehearsal.attempts import Standing, clopper_pearson
 from synthrelease.studio.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.studio.rehearsal.report import describe, document, page, statistic, write_report
 from synthrelease.studio.rehearsal.utility import CopyComparison
-from synthrelease.studio.rehearsal.words import epsilon_text, outlook_words, proposal_words, proposed_plan
+from synthrelease.studio.rehearsal.words import epsilon_text, generator_words, outlook_words, proposal_words, proposed_plan
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 TITLE = "<b>Coins</b> & \"more\" 'of' them"
@@ -73,6 +73,34 @@ def coins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rehearsal, Path]:
 @pytest.fixture(scope="module")
 def hopeless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rehearsal, Path]:
     return rehearsed(tmp_path_factory.mktemp("hopeless"), HOPELESS)
+
+
+FAMILIES = NOT_PROMISED | {
+    "[[projections]]": '[[generators]]\nfamily = "marginals"\ntables = ["face", "face:year"]\n\n[[projections]]'
+}
+
+
+def test_of_each_family_the_best_configuration_is_compared(tmp_path: Path) -> None:
+    """Configuration 0 of one family, and 1 and 2 of another, have 3, 4 and 9 of 12 rounds accepted."""
+    found, _ = rehearsed(tmp_path, FAMILIES, width=0.9)
+    assert [configuration.generator.family for configuration in found.spec.space] == ["privbayes", "marginals", "marginals"]
+    counts = (3, 4, 9)
+    estimates = tuple(clopper_pearson(accepted, 12) for accepted in counts)
+    race = replace(found.race, estimates=estimates, chances=tuple(accepted / 12 for accepted in counts))
+    compared = replace(found, race=race)
+    sentences = generator_words(compared)
+    assert sentences == [
+        "The best configuration of each family was accepted: marginals in 75% of 12 attempts (43% to 95%); privbayes in 25% of "
+        "12 attempts (5.5% to 57%). Where intervals overlap, none is clearly better."
+    ]
+    assert document(compared)["words"]["generators"] == sentences
+    assert html.escape(sentences[0]) in page(compared, NOISE_LEVEL)
+    untried = (estimates[0], *(clopper_pearson(0, 0) for _ in range(2)))
+    assert generator_words(replace(found, race=replace(race, estimates=untried))) == []
+
+
+def test_with_one_family_none_are_compared(coins: tuple[Rehearsal, Path]) -> None:
+    assert generator_words(coins[0]) == []
 
 
 class Page(HTMLParser):
