@@ -262,7 +262,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         "models": ("models", "Questions measured on purpose", models_card.sentences),
         "imputation": ("copies", "Complete copies", lambda part: imputation.sentences(part, document.bundle)),
         "geography": ("geography", "Areas within areas", lambda part: paragraphs_of("areas", part, document.n_rows)),
-        "marks": ("marks", "Counts of indicators", partial(paragraphs_of, "marks")),
+        "marks": ("marks", "Groups of indicators", partial(paragraphs_of, "marks")),
     }
     listed = []
     for name, (anchor, heading, sentences) in texts.items():
@@ -279,12 +279,12 @@ def listed_rules(document: ReleaseDocument) -> list[RulePart]:
     """Return the rules that the card lists. Rules of areas and indicators have separate sections, so they are omitted."""
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
-    counted = [] if marks is None else [group.column for group in marks.groups]
+    named = [] if marks is None else [group.column for group in marks.groups]
 
     def told(rule: RulePart) -> bool:
         if rule.why == AREAS_WHY and rule.never.startswith(tuple(levels)):
             return True
-        return rule.why == MARKS_WHY and any(f"{name} in [" in rule.never or f"!= {name}" in rule.never for name in counted)
+        return rule.why == MARKS_WHY and any(f"{name} in [" in rule.never for name in named)
 
     return [rule for rule in document.rules if not told(rule)]
 

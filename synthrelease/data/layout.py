@@ -105,14 +105,13 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedIndicators:
-    """The rule that computes the atomic bin of a column that counts indicators from the bins of the counted columns.
+    """The rule that computes the atomic bin of a column of indicators from the bins of the columns of its group.
 
     Attributes
     ----------
-    column : the position of the counting column in the layout.
-    marks : by the position of each counted column, (n_atoms,) what a row with that atomic bin adds to the sum: 0 without the
-        indicator. With it, 1 in a column that counts, and another power of 2 for each indicator in a column that says which
-        there are. A missing value adds 0.
+    column : the position of the column of indicators in the layout.
+    marks : by the position of each column of the group, (n_atoms,) what a row with that atomic bin adds to the sum: a power of
+        2 of its own with the indicator, 0 without it or with a missing value.
     bins : the atomic bin for each sum.
     """
 

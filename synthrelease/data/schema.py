@@ -344,14 +344,11 @@ class Schema:
         for column in self.columns:
             if column.counts is None:
                 continue
-            which = column.kind == "category"
             marks = {
-                place_of[name]: np.isin(np.arange(len(self[name].atoms)), list(atoms)) * 2 ** (number if which else 0)
-                for number, (name, atoms) in enumerate(column.counts.items())
+                place_of[name]: np.isin(np.arange(len(self[name].atoms)), list(atoms)) * 2**bit
+                for bit, (name, atoms) in enumerate(column.counts.items())
             }
-            numbers = np.arange(len(marks) + 1)
-            of_number = np.searchsorted(column.edges, numbers, side="right")
-            bins = bins_of_sets([*column.counts], column.atoms.labels) if which else of_number
+            bins = bins_of_sets([*column.counts], column.atoms.labels)
             counting.append(CountedIndicators(column=place_of[column.name], marks=marks, bins=bins))
         return tuple(counting)
 

@@ -183,37 +183,18 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Return running counts without values that always break the rule: for "at most one", 0 and 1 remain.
-
-    Values with the same consequences are merged: where a column has "3 or more", all values from 3 on.
-    """
-    last = np.moveaxis(end.forbidden, -1, 0).reshape(end.forbidden.shape[-1], -1)
-    if last.all():
+    """Return running counts without values that always break the rule: for "at most one", 0 and 1 remain."""
+    breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
+    if breaks.all():
         return list(steps), end
-    number, distinct = _alike(last, np.asarray(last.all(axis=1)))
-    end, shortened = Mask(columns=end.columns, forbidden=end.forbidden[..., distinct]), list[CountSoFar]()
+    end, shortened = Mask(columns=end.columns, forbidden=end.forbidden[..., ~breaks]), list[CountSoFar]()
     for step in reversed(steps):
-        into, size = number[step.into], len(distinct)
+        into, size = np.where(breaks, -1, np.cumsum(~breaks) - 1)[step.into], int((~breaks).sum())
         if step.before is not None:
-            after = into.reshape(len(into), -1)
-            number, distinct = _alike(after, np.asarray((after < 0).all(axis=1)))
-            into = into[distinct]
+            breaks = (into < 0).reshape(len(into), -1).all(axis=1)
+            into = into[~breaks]
         shortened.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
     return shortened[::-1], end
-
-
-def _alike(rows: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (n,) index of each row among the distinct rows, -1 where `ends` is True, and the index of the first row of
-    each distinct row.
-    """
-    number, first_rows, known_rows = np.full(len(rows), -1), list[int](), dict[bytes, int]()
-    for row in np.flatnonzero(~ends).tolist():
-        text = rows[row].tobytes()
-        if text not in known_rows:
-            known_rows[text] = len(first_rows)
-            first_rows.append(row)
-        number[row] = known_rows[text]
-    return number, np.array(first_rows, dtype=np.int64)
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:

@@ -670,7 +670,7 @@ class NumberPart(Part):
 
     Attributes
     ----------
-    column : the column of the table with the number of indicators in each row, or with the indicators of the row.
+    column : the column of the table with the indicators of each row.
     marks : for each of the other columns, the released categories that are indicators.
     """
 
@@ -679,8 +679,7 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns of the table with the number of indicators in the same row, or with the indicators themselves. The private file
-    does not have these columns.
+    """Columns of the table with the indicators of the same row. The private file does not have these columns.
 
     Attributes
     ----------
@@ -698,5 +697,5 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that follow from others: a number of indicators follows from the columns it counts."""
+        """Return the columns that follow from others: the column of a group follows from its columns of indicators."""
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

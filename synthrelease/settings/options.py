@@ -485,26 +485,23 @@ class GeographyTable(SpecTable):
 
 
 class MarksTable(SpecTable):
-    """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column that says how many or which
-    indicators apply to the row, and tables of this column may be measured. The column preserves the association of indicators
-    that occur together too seldom for a table of each pair. The column depends on its own row alone, so it costs no epsilon.
-    Every released row has exactly these indicators. A missing value is treated as an indicator that does not apply.
+    """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column of categories that say which
+    indicators apply to the row, such as "infarct + stroke". One table of this column measures all pairs of the group. It
+    preserves the association of indicators that occur together too seldom for a table of each pair. The column depends on its
+    own row alone, so it costs no epsilon. Every released row has exactly these indicators. A missing value is treated as
+    an indicator that does not apply.
 
     Attributes
     ----------
-    groups : for each new column, by its name, the columns of indicators that it counts. Example: `groups = { heart =
-        ["infarct", "failure", "stroke"], lung = ["asthma", "copd"] }`.
-    most : the number that starts the last bin of each new column. Example: `most = 3`.
-    value : "number" makes a column of whole numbers: the number of indicators in the row. "which" makes a column of categories
-        that name the indicators of the row, as "infarct + stroke", if they are fewer than `most`. So one table of this column
-        alone measures all pairs of a group. Such a group has at most 16 columns. Example: `value = "which"`.
+    groups : for each new column, by its name, its 2 to 16 columns of indicators. Example: `groups = { heart = ["infarct",
+        "failure", "stroke"], lung = ["asthma", "copd"] }`.
+    most : rows with this number of indicators or more are one category. Example: `most = 3`.
     yes : the categories of a column for which the indicator applies. By default these are the categories 1, yes, y, true and t,
         in small or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
     """
 
     groups: dict[str, list[str]] = Field(min_length=1, max_length=100)
     most: int = Field(default=3, ge=1, le=20)
-    value: Literal["number", "which"] = "number"
     yes: dict[str, list[str]] = Field(default_factory=dict)
 
     @field_validator("groups")
@@ -513,8 +510,8 @@ class MarksTable(SpecTable):
         for name, columns in groups.items():
             if not name.isidentifier() or name in {"and", "or", "not", "in", "is", "missing", "count"}:
                 raise Unexpected("names of columns made of letters, digits and underscores", repr(name))
-            if not 2 <= len(set(columns)) == len(columns) <= 100:
-                raise Unexpected("from 2 to 100 different columns in each group", f"{len(set(columns))} in {name!r}")
+            if not 2 <= len(set(columns)) == len(columns) <= 16:  # 2^16 sets of them are looked up
+                raise Unexpected("from 2 to 16 different columns in each group", f"{len(set(columns))} in {name!r}")
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:

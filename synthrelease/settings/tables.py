@@ -32,7 +32,7 @@ from synthrelease.settings.options import (
     SplitTable,
 )
 from synthrelease.settings.questions import ModelTable
-from synthrelease.settings.wide import with_levels, with_members, with_numbers_of_marks
+from synthrelease.settings.wide import with_indicators, with_levels, with_members
 
 # The tables [budget], [unit] and [selection]: the epsilon to spend, the records of a person, and the rounds.
 
@@ -420,7 +420,7 @@ class ReleaseFile(SpecTable):
     imputation : Complete copies of the released rows, made after acceptance and at no cost. Example: `imputation.copies = 5`.
     geography : Areas that lie within one another, such as municipalities in regions. Example: `geography = { column =
         "municipality", levels = ["region"] }`.
-    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the number of indicators in the row.
+    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the indicators of the row.
         Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
     scout : The scout before this release, which shares its budget with it. Example: `scout = { epsilon = 2, delta = 1e-9, rho =
         0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
@@ -478,7 +478,7 @@ class ReleaseFile(SpecTable):
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
         """Yield, for each option that adds columns or rules to a record, its name and all columns and rules so far."""
         columns, rules = self.columns, self.rules
-        for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_numbers_of_marks)):
+        for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_indicators)):
             if (table := getattr(self, name)) is not None:
                 columns, rules = add(table, columns, rules, self.input.missing)
                 yield name, columns, rules

@@ -1,4 +1,4 @@
-"""Add to a record the columns and rules of the options [members], [geography] (larger areas) and [marks] (counts of
+"""Add to a record the columns and rules of the options [members], [geography] (larger areas) and [marks] (groups of
 indicators).
 """
 
@@ -249,7 +249,7 @@ def _quoted(label: str) -> str:
     return f'"{label}"' if "'" in label else f"'{label}'"
 
 
-# Columns with the number or the names of the indicators of a row, each with rules for it.
+# Columns with the names of the indicators of a row, each with rules for it.
 
 MARKS_WHY = "The number of indicators is computed from the row."
 
@@ -269,7 +269,7 @@ class IndicatorColumn(ColumnTable):
         return self.marks
 
 
-def with_numbers_of_marks(
+def with_indicators(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
     """Return the columns with one for each group of indicators, behind all other columns, and the rules for it."""
@@ -278,28 +278,12 @@ def with_numbers_of_marks(
         marks = {column: table.marks_of(column, columns[column]) for column in group}
         marked = {column: _is_marked(column, marks[column], (columns[column].missing or missing) == "bin") for column in group}
         number = f"count({', '.join(marked.values())})"
-        if table.value == "number":
-            wide[name], never = _number(marks, table.most), [f"{number} != {name}"]
-        else:
-            wide[name], sets = _which(marks, table.most)
-            never = list(_rules_of_sets(name, marked, sets))
-            never += [f"{name} in ['{_or_more(table.most)}'] and {number} < {table.most}"] if table.most <= len(group) else []
+        wide[name], sets = _which(marks, table.most)
+        never = list(_rules_of_sets(name, marked, sets))
+        never += [f"{name} in ['{_or_more(table.most)}'] and {number} < {table.most}"] if table.most <= len(group) else []
         rule = RuleTable(never=name, applies_to=("synthetic",), why=MARKS_WHY)
         all_rules += [rule.model_copy(update={"never": text}) for text in never]
     return wide, all_rules
-
-
-def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> IndicatorColumn:
-    bins = [*map(str, range(min(most, len(marks)))), f">={most}" if most < len(marks) else str(len(marks))]
-    return IndicatorColumn(
-        kind="integer",
-        description=f"Number of indicators in {', '.join(marks)}",
-        bounds=(0, len(marks)),
-        missing="drop",
-        outside="drop",
-        alternatives={"coarse": bins},
-        marks=dict(marks),
-    )
 
 
 def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:

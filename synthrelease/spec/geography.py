@@ -1,4 +1,4 @@
-"""Check the tables [geography] (areas within areas) and [marks] (counts of indicators), and describe them for `plan`."""
+"""Check the tables [geography] (areas within areas) and [marks] (groups of indicators), and describe them for `plan`."""
 
 from __future__ import annotations
 
@@ -121,40 +121,34 @@ def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """The columns of a release that count indicators.
+    """The columns of a release that name the indicators of a row.
 
     Attributes
     ----------
-    groups : by the column with the number of indicators, each counted column with its categories that are an indicator.
+    groups : by the column of a group, each column of indicators with its categories that are an indicator.
     """
 
     groups: Mapping[str, Mapping[str, tuple[str, ...]]]
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that follow from others: a number of indicators follows from the columns it counts."""
+        """Return the columns that follow from others: the column of a group follows from its columns of indicators."""
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
-        """Return a sentence on the columns that count indicators, and on their cost."""
+        """Return a sentence on the columns of groups of indicators, and on their cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return (
             f"Columns of indicators: {groups}. Each column follows from its row, so a table of it costs as much as any other."
         )
 
 
-_MOST_MARKS = 16
-"""Columns of a group whose indicators are named: 2^16 sets of them are looked up."""
-
-
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
-    """Return the columns that count indicators. Adds a problem if a bin mixes categories that are an indicator and others."""
+    """Return the columns of groups of indicators. Adds a problem if a bin mixes categories that are an indicator and others."""
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():
-            binnings = {
-                transformation.binning(name).name: transformation.binning(name) for transformation in setting.transformations
-            }
-            for binning in binnings.values():
+            binnings = (transformation.binning(name) for transformation in setting.transformations)
+            for binning in {binning.name: binning for binning in binnings}.values():
                 marked = {into for atom, into in enumerate(binning.of_atom) if atom in marks}
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
@@ -177,9 +171,7 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
         actual = f"{len(release.columns)} and {len(table.groups)} of groups"
         problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", actual)
     members = dict.fromkeys(name for columns in table.groups.values() for name in columns)
-    for name, group in table.groups.items():
-        if table.value == "which" and len(group) > _MOST_MARKS:
-            problems.add(f"marks.groups.{name}", f"at most {_MOST_MARKS} columns beside value = 'which'", str(len(group)))
+    for name in table.groups:
         if name in release.columns:
             problems.add(f"marks.groups.{name}", "the name of a column that is not there yet", repr(name))
     for name in table.yes:
@@ -189,21 +181,15 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
         _check_marks(name, table, release, problems)
 
 
-def _check_marks(name: str, table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
+def _check_marks(name: str, marks_table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
     column = release.columns.get(name)
     if column is None or column.kind not in ("category", "code") or isinstance(column.codes, str):
-        candidates = [
-            column_name
-            for column_name, table_of_column in release.columns.items()
-            if table_of_column.kind in ("category", "code")
-        ]
+        listed = [other for other, table in release.columns.items() if table.kind in ("category", "code")]
         actual = repr(name) if column is None else f"{name!r} of kind {column.kind!r}"
-        problems.add(
-            "marks.groups", f"columns of categories or codes ({listing(candidates)})", actual, closest(name, candidates)
-        )
+        problems.add("marks.groups", f"columns of categories or codes ({listing(listed)})", actual, closest(name, listed))
         return
     labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
-    marks = list(dict.fromkeys(table.marks_of(name, column)))
+    marks = list(dict.fromkeys(marks_table.marks_of(name, column)))
     if not marks:
         expected = f"the categories of {name!r} that are an indicator, because not exactly one is called {listing(YES)}"
         problems.add("marks.yes", expected, "nothing")

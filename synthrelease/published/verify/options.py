@@ -464,7 +464,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
             yield "geography: expected levels that lie within one another, found an area in two of the level above"
 
 
-# Every row has the number of indicators, or exactly the indicators, that its column states.
+# Every row has exactly the indicators that its column states.
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
@@ -473,11 +473,9 @@ def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> 
     if problems:
         return Check(name="marks", problems=problems)
     counts = bundle.table.counts
-    marked = []
-    for group in part.groups:
-        rows = counts.marginal([counts.layout.columns.index(group.column)])
-        marked.append(f"{int(rows[1:].sum()):,} in {group.column}")
-    return Check(name="marks", found=f"rows with an indicator: {', '.join(marked)}; every row has the stated indicators")
+    rows = {group.column: counts.marginal([counts.layout.columns.index(group.column)])[1:].sum() for group in part.groups}
+    marked = ", ".join(f"{int(found):,} in {column}" for column, found in rows.items())
+    return Check(name="marks", found=f"rows with an indicator: {marked}; every row has the stated indicators")
 
 
 def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFiles) -> Iterator[str]:
@@ -485,8 +483,8 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
     for group in part.groups:
         if missing := [name for name in (group.column, *group.marks) if name not in columns]:
             yield f"marks: expected a column {missing[0]!r} in the table, found none"
-        elif columns[group.column].kind not in ("integer", "category") or columns[group.column].missing == "bin":
-            yield f"marks: expected whole numbers or sets of indicators in {group.column!r}, found another kind"
+        elif columns[group.column].kind != "category" or columns[group.column].missing == "bin":
+            yield f"marks: expected sets of indicators in {group.column!r}, found another kind"
         else:
             yield from _miscounted(group, document, bundle)
 
@@ -494,19 +492,15 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
 def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles) -> Iterator[str]:
     counts = bundle.table.counts
     indices = {column.name: index for index, column in enumerate(document.columns)}
-    number, numbered = np.zeros(len(counts), dtype=np.int64), document.columns[indices[group.column]].kind == "integer"
+    number = np.zeros(len(counts), dtype=np.int64)
     for bit, (name, labels) in enumerate(group.marks.items()):
         held = [set(bin_.categories or ()) for bin_ in document.columns[indices[name]].bins]
         if any(categories & set(labels) and not categories <= set(labels) for categories in held):
             yield f"marks: expected bins of {name!r} that hold indicators alone or none, found others"
             return
         has = np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
-        number += has * 2 ** (0 if numbered else bit)
-    bins, bin_of = document.columns[indices[group.column]].bins, counts.digits(indices[group.column])
-    if numbered:
-        low, high = (np.array(ends)[bin_of] for ends in zip(*(bin_.edges for bin_ in bins), strict=True))
-        wrong = (number < low) | (number >= high)
-    else:
-        wrong = bins_of_sets(list(group.marks), [bin_.label for bin_ in bins])[number] != bin_of
+        number += has * 2**bit
+    labels = [bin_.label for bin_ in document.columns[indices[group.column]].bins]
+    wrong = bins_of_sets(list(group.marks), labels)[number] != counts.digits(indices[group.column])
     if rows := int(counts.counts[wrong].sum()):
         yield f"marks: expected rows with the indicators that {group.column!r} states, found {rows} others"

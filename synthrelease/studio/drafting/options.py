@@ -1,7 +1,7 @@
 """Draft the options [geography], [marks] and [unit] of a release from a public file.
 
 [geography] has areas within areas, such as municipalities in regions (`--areas`). The other columns are drafted as without the
-smallest areas, and every level of areas has tables in addition, as far as the rows of an area allow. [marks] has numbers of
+smallest areas, and every level of areas has tables in addition, as far as the rows of an area allow. [marks] has groups of
 rare indicators. [unit] states how rows belong to persons (`--unit`).
 """
 
@@ -308,7 +308,7 @@ _TOGETHER = 0.8 * LEAST_STRENGTH
 
 @dataclass(frozen=True, kw_only=True)
 class MarksDraft:
-    """The draft of [marks]: groups of rare indicators whose number in each row is a column.
+    """The draft of [marks]: groups of rare indicators, each of which gets a column.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ class MarksDraft:
     def settings(self) -> dict[str, object]:
         """The settings of [marks] except the groups."""
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
-        return {"value": "which", "most": MOST} | ({"yes": yes} if yes else {})
+        return {"most": MOST} | ({"yes": yes} if yes else {})
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
