@@ -18,17 +18,17 @@ import synthrelease
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
 from synthrelease.enclave.ingest import read_public
-from synthrelease.generators.associations import cramers_v
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.rehearsal.attempts import attempts_on_public
+from synthrelease.studio.rehearsal.dependence import strongest_pairs
 
 SEED = 20261122
 _MOST_TRIPLES = 300
-_STRONG, _LOST = 0.1, 0.5
-"""A pair with so large a Cramer's V is strong, with less than this share of it in the release lost."""
+_LOST = 0.5
+"""A strong pair with less than this share of its Cramer's V in the release is lost."""
 
 
 def distances(first: Counts, second: Counts, random: np.random.Generator) -> tuple[float, float, float]:
@@ -93,11 +93,13 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
     against = {"the release": made, "real against real": public, "independent columns": independent_columns(register, random)}
     found = {what: distances(table, register, np.random.default_rng(SEED)) for what, table in against.items()}
     ours, real, alone = (pairs for _, pairs, _ in found.values())
-    of_register, of_release, names = lattice(register), lattice(made), register.layout.columns
+    binnings = zip(spec.schema.names, transformation.binnings, strict=True)
+    missing = [name for name, binning in binnings if binning.missing is not None]
+    of_release = {pair.columns: pair.cramers_v for pair in strongest_pairs(made, missing)}
     strong = [
-        (v, cramers_v(of_release.get(pair)), f"{names[pair[0]]} and {names[pair[1]]}")
-        for pair in combinations(range(len(names)), 2)
-        if (v := cramers_v(of_register.get(pair))) >= _STRONG
+        (pair.cramers_v, of_release[pair.columns], " and ".join(pair.columns))
+        for pair in strongest_pairs(register, missing)
+        if pair.strong
     ]
     attempts = attempts_on_public(spec, whole, SEED, [(0, number) for number in range(fits)])
     return Compared(

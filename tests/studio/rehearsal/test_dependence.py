@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,12 +12,14 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
+from synthrelease.generators.associations import mean_square_contingency
 from synthrelease.generators.junction_tree import largest_clique
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.studio.rehearsal import dependence
 from synthrelease.studio.rehearsal.dependence import (
     LEAST_MOVED,
     MODEL_CELLS,
+    Pair,
     Purse,
     pairs_off,
     strongest_pairs,
@@ -223,3 +226,25 @@ def test_a_model_of_many_columns_has_smaller_cliques(monkeypatch: pytest.MonkeyP
         largest.append(largest_clique(counts.layout.sizes, told.tables, 5**8))
         assert largest[-1] <= most
     assert largest[1] < largest[0]
+
+
+def test_rare_bins_do_not_add_to_an_association_by_chance() -> None:
+    """Shuffled columns are independent. Over all shuffles, the mean of chi-squared is what Cramer's V subtracts, however rare
+    the bins are. Bins of ten rows, the rarest of a draft, make few pairs strong."""
+    random = np.random.default_rng(3)
+    for rows_of_first, rows_of_second in (
+        ([300, 120, 60, 11, 5, 2, 1, 1], [400, 80, 15, 3, 1, 1]),
+        ([380, 110, 10], [400, 90, 10]),
+    ):
+        first, second = (np.repeat(np.arange(len(rows)), rows) for rows in (rows_of_first, rows_of_second))
+        figures, pairs, n_rows = list[float](), list[Pair](), len(first)
+        for _ in range(1_000):
+            table = np.zeros((len(rows_of_first), len(rows_of_second)))
+            np.add.at(table, (first, random.permutation(second)), 1)
+            expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n_rows
+            subtracted = math.prod(size - 1 for size in table.shape) / (n_rows - 1)
+            figures.append(float(((table - expected) ** 2 / expected).sum() / n_rows - subtracted))
+            assert mean_square_contingency(table) == pytest.approx(max(0.0, figures[-1]), abs=1e-12)
+            pairs.append(Pair.of(("a", "b"), table, n_rows))
+        assert abs(np.mean(figures)) < 4 * np.std(figures) / math.sqrt(len(figures))
+        assert min(rows_of_first + rows_of_second) < 10 or sum(pair.strong for pair in pairs) <= 0.05 * len(pairs)
