@@ -344,11 +344,6 @@ class Associations:
                 yield self.of(first, second)
 
     @cached_property
-    def carried(self) -> CarriedPairs:
-        """Return a summary of the pairs that the rows carry."""
-        return CarriedPairs.of([self])
-
-    @cached_property
     def triples(self) -> tuple[Association, ...]:
         """Return the associations of three columns that the rows carry."""
         shown = {name: self._plain(name) for name in self.layout.columns}
@@ -601,17 +596,6 @@ class TiedColumns:
     def without(self, first: int, second: int) -> TiedColumns:
         """Return the graph without the edge between these two columns."""
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
-
-    def parts(self) -> list[int]:
-        """Return for each column the first column that a path connects with it."""
-        part = dict[int, int]()
-        for start in self.near:
-            left = [start]
-            while left:
-                if (column := left.pop()) not in part:
-                    part[column] = start
-                    left += self.near[column]
-        return [part[column] for column in self.near]
 
     def borders(self, first: int) -> dict[int, Columns]:
         """Return for each other column that is no neighbour of `first` the neighbours of `first` that lie on paths to it."""

@@ -79,7 +79,7 @@ def pairs_of(associations: Associations | None) -> CarriedPairs | None:
     """Return the pairs of columns whose association the rows preserve; None for one column, or for changed settings of the
     generator.
     """
-    return None if associations is None or len(associations.names) < 2 else associations.carried
+    return None if associations is None or len(associations.names) < 2 else CarriedPairs.of([associations])
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
