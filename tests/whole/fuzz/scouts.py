@@ -58,6 +58,7 @@ def asked(random: Random) -> Scouting:
                 low=Fraction(low) if bounded else None,
                 high=Fraction(high) if bounded else None,
                 whole=kind == "number" and random.random() < 0.5,
+                limits=(Fraction(7),) if kind == "number" and random.random() < 0.3 else (),
             )
         )
     epsilon, delta = (Fraction(40), Fraction(0)) if pure else (Fraction(6), Fraction(1, 10**8))
