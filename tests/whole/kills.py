@@ -42,20 +42,40 @@ release.one_round = one_round
 """
 """Kills the process of a round, a worker with --jobs 2, when its model is fitted and rows are about to be drawn."""
 
+BETWEEN_PIECES = """
+import synthrelease.releasing.release as release
+whole = release.one_round
+def one_round(*arguments, whole=whole):
+    import os, signal
+    import synthrelease.generators.bayesian_network as network
+    network._ROWS_TOGETHER, network.BayesianNetwork.frontier_limit = 50, 2
+    drawn = network.BayesianNetwork.pieces
+    def pieces(*given):
+        for number, piece in enumerate(drawn(*given)):
+            if number == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield piece
+    network.BayesianNetwork.pieces = pieces
+    return whole(*arguments)
+release.one_round = one_round
+"""
+"""Kills the process of a round when two pieces of its rows are drawn, and the third is about to be counted."""
+
 WRITING = """
 import signal
 import synthrelease.bundle.write as write
 files, write_file = [], write._write
 def half(pieces):
-    for piece in pieces:
-        yield piece[:len(piece) // 2]
-        os.kill(os.getpid(), signal.SIGKILL)
+    for number, piece in enumerate(pieces, 1):
+        yield piece[:len(piece) // 2] if number == {piece} else piece
+        if number == {piece}:
+            os.kill(os.getpid(), signal.SIGKILL)
 def killed(path, pieces):
     files.append(path)
     return write_file(path, half(pieces) if len(files) == {number} else pieces)
 write._write = killed
 """
-"""Kills the process that writes when half of the first piece of a file is written, the so manyth file."""
+"""Kills the process that writes when half of a piece of a file is written: the so manyth piece of the so manyth file."""
 
 NAMING = """
 import signal

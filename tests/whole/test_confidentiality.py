@@ -21,7 +21,7 @@ if sys.platform == "win32":
 from tests.conftest import ROOT
 from tests.whole import crashes
 from tests.whole.enclave import CHARGED, CHARGED_FOR_ONE_ROUND, Enclave
-from tests.whole.kills import DRAWING, MARK, NAMING, WRITING, kills
+from tests.whole.kills import BETWEEN_PIECES, DRAWING, MARK, NAMING, WRITING, kills
 from tests.whole.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
@@ -298,16 +298,18 @@ resource.setrlimit(resource.RLIMIT_AS, (size + {more}, size + {more}))
 # --- Being stopped
 
 
-def test_a_worker_that_is_killed_when_it_draws_rows_shows_nothing(tmp_path: Path, talker: Talker) -> None:
+@pytest.mark.parametrize("moment", [DRAWING, BETWEEN_PIECES], ids=["before", "between pieces"])
+def test_a_worker_that_is_killed_when_it_draws_rows_shows_nothing(tmp_path: Path, talker: Talker, moment: str) -> None:
     accounts = Enclave(tmp_path, {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
-    outcome = talker.release(accounts, "--jobs", 2, before=DRAWING)
+    outcome = talker.release(accounts, "--jobs", 2, before=moment)
     assert outcome.code == 1, outcome.err
     assert_tight(accounts, CHARGED_FOR_ONE_ROUND)
 
 
 IN_WRITING = {
-    "the first file": (WRITING.format(number=1), "none"),
-    "the last file": (WRITING.format(number=len(RELEASED)), "none"),
+    "the first file": (WRITING.format(number=1, piece=1), "none"),
+    "the rows of the first file": (WRITING.format(number=1, piece=2), "none"),
+    "the last file": (WRITING.format(number=len(RELEASED), piece=1), "none"),
     "before the name": (NAMING.format(before="os.kill(os.getpid(), signal.SIGKILL)"), "none"),
     "after the name": (NAMING.format(before=""), "whole"),
 }
