@@ -570,7 +570,10 @@ def _stated_numbers(
     for label, number in numbers.items():
         if label not in interval_of:
             raise ColumnError(
-                "numbers", f"bins of the column ({listing(interval_of)})", repr(label), closest(label, interval_of)
+                "numbers",
+                f"bins of the column ({listing(interval_of)}); after new bins, `synthrelease numbers` fills them",
+                repr(label),
+                closest(label, interval_of),
             )
         kind, bin_ = "integer" if whole else "real", interval_of[label]
         (low,), (high,) = value_limits(kind, [number], [bin_.lower], [bin_.upper], bounds)
