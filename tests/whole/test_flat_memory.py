@@ -23,7 +23,7 @@ pytestmark = [
 
 ROWS, COLUMNS = 300_000, 60
 MEGABYTES = 100
-"""More for ROWS more rows. Their bins and counts are 68 bytes a row, 20 MB, and more while they are added up; held as a whole,
+"""More for ROWS more rows. Their bins are 23 bytes a row, 7 MB, and more while they are added up; held as a whole,
 their files took 300 to 720 MB. Up to 275,000 rows of 60 columns are one group of rows of Parquet, which is held."""
 
 
