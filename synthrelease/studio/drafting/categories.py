@@ -28,6 +28,8 @@ COMMON = 0.0025
 """If there are too many categories, a category with at least this share of the rows counts as frequent."""
 MOST_TOGETHER = 0.2
 """If more rows than this share would be in "all others", structured codes are grouped by their first characters."""
+_STEPS, _FEW_GROUPS = (2, 5, 10, 20, 50, 100, 1000), 20
+"""Rounded widths of groups of numbers with an open class, and the largest number of groups."""
 MAX_BEGINNINGS = 100
 _LONGEST = 200
 """The largest number of characters of a code in a codelist."""
@@ -160,7 +162,23 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
         codes=codes,
         common=common,
     )
-    return with_neighbours_joined(drafted, COMMON) if by_words and are_too_many(rows_of) else drafted
+    if not by_words or not are_too_many(rows_of):
+        return drafted
+    joined = with_neighbours_joined(drafted, COMMON)
+    return joined if len(joined.groups or joined.codes) <= MAX_CATEGORIES else _in_rounded_steps(drafted)
+
+
+def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft:
+    """Return a column of numbers and an open class, such as 0, 1, ..., 89, 90+, in at most about 20 groups of 2, 5, 10, ..."""
+    numbers = [float(text) for text in column.codes if NUMBER.fullmatch(text)]
+    if len(numbers) < len(column.codes) - 2 or not all(map(float.is_integer, numbers)):
+        return with_neighbours_joined(column, COMMON)
+    step = next(step for step in _STEPS if (max(numbers) - min(numbers)) <= _FEW_GROUPS * step or step == _STEPS[-1])
+    groups = dict[str, list[str]]()
+    for text in column.codes:
+        whole = int(float(text)) // step * step if NUMBER.fullmatch(text) else None
+        groups.setdefault(text if whole is None else plain_label(f"{whole} to {whole + step - 1}"), []).append(text)
+    return _in_groups(column, groups)
 
 
 def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
@@ -392,7 +410,8 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
         for bound in filter(None, (below, above)):
             rest = rest.replace(bound[0], " ")
         units.add(frozenset(unit.rstrip("s")[:4] for unit in re.findall(r"[^\W\d]+", rest)))
-    if n_wide < len(ranges) / 2 or len(units - {frozenset()}) > 1:
+    top_coded = 0 < n_wide <= 2 and n_wide == sum(map(math.isinf, sum(ranges.values(), ())))  # 0, 1, 2, ..., 89, 90+
+    if (n_wide < len(ranges) / 2 and not top_coded) or len(units - {frozenset()}) > 1:
         return None
     apart = all(first[1] <= second[0] or first[0] == -math.inf for first, second in pairwise(sorted(ranges.values())))
     return ranges if apart else None

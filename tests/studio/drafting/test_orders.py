@@ -23,7 +23,7 @@ import pytest
 from synthrelease.enclave.ingest import read_public
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.categories import in_their_order, with_levels_joined, with_neighbours_joined
-from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
+from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft, LeftOut
 from tests.helpers.drafts import write_draft
 from tests.studio.drafting.test_kinds import column, drafted
 
@@ -37,6 +37,8 @@ IN_ORDER = (
     ["none", "1 child", "2 children", "3 or more children"],
     ["0", "1-4", "5-9", "10+"],
     ["<5%", "5-10%", ">10%"],
+    ["0", "1", "2", "3", "4+"],
+    ["<5", "5", "6", "7"],
     ["Age 0-4", "Age 5-9", "Age 85+"],
     ["strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"],
     ["very dissatisfied", "dissatisfied", "satisfied", "very satisfied"],
@@ -157,3 +159,17 @@ def test_a_draft_of_grouped_neighbours_is_read_as_it_says(tmp_path: Path) -> Non
     assert len(expected) > 2
     assert dict(zip(transformation.binnings[place].labels, found.tolist(), strict=True)) == expected
     assert spec.schema["age"].ordered
+
+
+def test_ages_with_an_open_class_are_drafted_in_groups_of_years(tmp_path: Path) -> None:
+    """Such a column was left out, or had its 39 most frequent ages and all others in one bin. Measurements with such a class
+    are left out, with a reason."""
+    random = np.random.default_rng(8)
+    ages = random.integers(0, 100, 6_000)
+    frame = pd.DataFrame({"age": np.where(ages >= 90, "90+", ages.astype(str)), "sex": random.choice(["F", "M"], 6_000)})
+    found = column(drafted(frame, tmp_path), "age")
+    groups = {f"{low} to {low + 4}": tuple(map(str, range(low, low + 5))) for low in range(0, 90, 5)} | {"90+": ("90+",)}
+    assert found.ordered
+    assert found.groups == groups
+    rates = pd.DataFrame({"rate": np.where(ages >= 90, "<0.5", (ages / 2).astype(str)), "sex": frame.sex})
+    assert isinstance(drafted(rates, tmp_path)["rate"], LeftOut)
