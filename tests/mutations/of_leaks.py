@@ -266,8 +266,8 @@ OF_LEAKS = (
         name="output: rows keep the order of the sampler",
         breaks="the order of rows is not covered by the guarantee",
         place="bundle.tables:_batch",
-        old="table.counts.bins[column][cells]",
-        new="table.counts.bins[column][cells[::-1]]",
+        old="rows_at(table.counts.bins, cells)",
+        new="rows_at(table.counts.bins, cells[::-1])",
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
     ),
     Mutation(

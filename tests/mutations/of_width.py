@@ -235,8 +235,8 @@ OF_WIDTH = (
         name="tally: the first additions are forgotten",
         breaks="rows are lost",
         place="data.counts:Tally.total",
-        old="in tables], joined([table.counts for table in tables])",
-        new="in tables[-1:]], joined([table.counts for table in tables[-1:]])",
+        old="self._tables or [Counts.empty(self._layout)]",
+        new="self._tables[-1:] or [Counts.empty(self._layout)]",
         tests=("tests/data/test_width.py::test_a_table_is_its_rows_counted",),
     ),
 )
