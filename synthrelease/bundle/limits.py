@@ -206,7 +206,9 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return the largest number of columns in a combination for which the band holds; None when it holds for any number."""
+    """Return the largest number of columns in a combination of values whose share `error_band` bounds; None if combinations of
+    any number of columns are bounded.
+    """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
     return largest if largest < len(document.columns) else None

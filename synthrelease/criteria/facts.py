@@ -411,8 +411,8 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
     not.
     """
     which = {
-        "bins": "original rows count by the numbers of their bins",
-        "own target": "features count by the numbers of their bins",
+        "bins": "each original value is replaced by the representative value of its bin",
+        "own target": "each value of a feature is replaced by the representative value of its bin",
     }
     limits = ", ".join(f"{words(name)} as {in_words(low)} to {in_words(high)} at most" for name, (low, high) in ranges.items())
     grids = facts.grid_of(columns if values == "own" else columns[-1:] if values == "own target" else ()).removeprefix(", ")

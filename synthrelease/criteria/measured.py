@@ -51,7 +51,9 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return the limits that measured sums of these columns give for the sum of these weights."""
+    """Return the limits for the total of these weights (one for each cell) over the original rows, from measured sums of scores
+    of these columns.
+    """
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 

@@ -228,8 +228,10 @@ def plain_and_place(name: str) -> tuple[str, int]:
 class ExplainedOfMembers(Explanation[OfMembers]):
     """Explain a figure of members by the explanation of its kind, applied to the rows of members.
 
-    No known error and no drawn error follow from a figure of members. Bounds are about tables of the wide record, and a figure
-    of members sums several of these. Drawing samples roots, but the figure is about shares of the candidate's members.
+    A figure of members bounds no error of other quantities of the original table (`known_error`), because such bounds are
+    about tables of the wide record, and a figure of members adds up several of these. It has no limit on its change from the
+    drawn sample to all kept rows (`drawn_error`) either: the sample is drawn from the roots, but the figure is about shares of
+    the candidate's members.
     """
 
     plain: Explanation[Any]

@@ -538,13 +538,13 @@ class RegressionPrediction(Criterion):
     Privacy
     -------
     Both lines are public. The figure is |sum of the gaps of the records| / m, where the gap of a record is the difference of
-    its two absolute errors. With `bound` = "lines" the sensitivity is (largest - smallest gap) / m over the records that the
-    public rules allow, and over a gap of 0 if a record can lack a column (theory 3.5, regression prediction). The gaps lie in
-    [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range"; Proposition 9). A record's gap is computed
-    from the public lines before the counts are read. Its products with counts have relative errors of at most 2^-53, and their
-    sum is correctly rounded in any order (math.fsum). So the error of the figure is less than n 2^-51 / m times the largest
-    gap. This is less than a quarter of a grid step, because the sensitivity is at least n 2^(b - 47) / m times that gap, and a
-    step is above 2^-(b + 1) of the sensitivity (`grid_bits`).
+    its two absolute errors. With `bound` = "lines" the sensitivity is (largest gap - smallest gap) / m, taken over all records
+    that the public rules allow. If a record can lack a column, a gap of 0 is included (theory 3.5, regression prediction). The
+    gaps lie in [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range"; Proposition 9). A record's gap
+    is computed from the public lines before the counts are read. Its products with counts have relative errors of at most
+    2^-53, and their sum is correctly rounded in any order (math.fsum). So the error of the figure is less than n 2^-51 / m
+    times the largest gap. This is less than a quarter of a grid step, because the sensitivity is at least n 2^(b - 47) / m
+    times that gap, and a step is above 2^-(b + 1) of the sensitivity (`grid_bits`).
 
     Attributes
     ----------

@@ -115,7 +115,8 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
     """Return a column as texts: numbers written by `write`, texts unchanged, and missing values as a point with their letter.
 
-    Equal objects have equal texts here, because a text equals only itself, and equal numbers are written from the same 64 bits.
+    Objects that Python calls equal get the same text here: a string equals only an identical string, and equal numbers are the
+    same 64-bit number before they are written.
     """
     import pyarrow as pa
 

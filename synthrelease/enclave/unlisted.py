@@ -2,7 +2,7 @@
 
 A text is taken without spaces around it and cut after 100 characters, and a number has one form (12 for 12.0). So it is a
 function of its row alone (theory 1.8, reading row by row). Every text is counted: with a limit on their number, one row could
-displace the texts of other rows (theory 9.20, texts that no list names). Memory grows with the number of rows. Before the
+displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number of rows. Before the
 charge, the memory for the stated number of rows is compared with the machine's.
 
 With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until then numbers stand

@@ -206,7 +206,7 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
     """Return the plan with as many rounds as the noise allows, and the smallest number of rows of a group of bins.
 
-    The number of rows is in units of the noise of a table of usual size. Both results are public.
+    This smallest number of rows is stated as a multiple of the noise in a table of typical size. Both results are public.
     """
     spent = private.left * (1 - plan.first - plan.last)
 
@@ -569,9 +569,10 @@ class Adaptive(AdaptiveGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record: rounded
-        Gaussian tables of squared l2 sensitivity 2 and choices of sensitivity 2 for each unit of weight, whose parts add up to
-        at most rho (`adaptive_mechanism`; theory 12.11, adaptive generators).
+        A fit is rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge says so. Neighbours differ by replacing one
+        record. Tables have squared l2 sensitivity 2 and get rounded Gaussian noise. The score of a choice has sensitivity 2
+        times the weight of the table. The parts of the budget add up to at most rho (`adaptive_mechanism`; theory 12.11,
+        adaptive generators).
         """
         from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian
 
@@ -613,9 +614,9 @@ class AdaptivePure(AdaptiveGenerator):
 
         Privacy
         -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
-        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`adaptive_mechanism`; theory 12.11,
-        adaptive generators).
+        A fit is eps-DP, with eps = pure_epsilon(charge). Neighbours differ by replacing one record. Tables have l1 sensitivity
+        2 and get discrete Laplace noise. The score of a choice has sensitivity 2 times the weight of the table. The parts of
+        the budget add up to at most eps (`adaptive_mechanism`; theory 12.11, adaptive generators).
         """
         from synthrelease.generators.adaptive_mechanism import Laplace
 

@@ -97,7 +97,7 @@ class DiscreteLaplace(_Noise):
 
     @property
     def highest_moment(self) -> float:
-        """Return the bound below which E[e^(h z)], h >= 0, is finite."""
+        """Return the supremum of the h >= 0 for which E[e^(h z)] is finite."""
         return 1 / self.scale
 
     def limit(self, risk: float) -> int:
@@ -165,7 +165,7 @@ class RoundedGaussian(_Noise):
 
     @property
     def highest_moment(self) -> float:
-        """Return the bound below which E[e^(h z)], h >= 0, is finite."""
+        """Return the supremum of the h >= 0 for which E[e^(h z)] is finite."""
         return math.inf
 
     def limit(self, risk: float) -> int:

@@ -316,7 +316,8 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
 
 def stated_at(total: Charge, delta: Fraction) -> Charge:
-    """Return the total of a plan as (epsilon, delta). A curve is converted at this delta; any other total must not exceed it.
+    """Return the total of a plan as (epsilon, delta). A curve is converted at this delta; any other total must have at most
+    this delta.
 
     Where this gives a smaller epsilon, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17,
     pure parts beside a curve).

@@ -202,7 +202,7 @@ class FiniteLaw:
                 raise Unexpected(expected, f"{float(probability):g}", place=str(k))
         total = sum((probability for _, probability in self.atoms), Fraction(0))
         if total != 1:
-            raise Unexpected("probabilities with the sum 1", f"1 {'-' if total < 1 else '+'} {float(abs(total - 1)):g}")
+            raise Unexpected("probabilities that sum to 1", f"a sum of 1 {'-' if total < 1 else '+'} {float(abs(total - 1)):g}")
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:

@@ -205,8 +205,8 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
 
     Parameters
     ----------
-    rows : number of rows in the file, if the caller states it. Otherwise the stated number is used, the size of the public
-        table of the rehearsal, or a usual number.
+    rows : number of rows in the file, if the caller states it. Otherwise the first known one of these is used: the number that
+        the configuration states, the number of rows of the public table of the rehearsal, or the default `USUAL_ROWS`.
     """
     if rows is not None or spec.rows.stated is not None:
         n, source = rows or usual_rows(spec), ""

@@ -267,8 +267,8 @@ def release(
 def read_private(
     spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), piece: PieceOfRegister | None = None
 ) -> PrivateCounts:
-    """Read the private file once. Return the table that the release uses, with a public number of rows and the charges before
-    the loop.
+    """Read the private file once. Return the table that the release uses. Its number of rows is public, and it carries the
+    planned charges that are spent once, before the rounds.
 
     Parameters
     ----------

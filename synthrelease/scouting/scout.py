@@ -252,8 +252,8 @@ def scout(
 
     Privacy
     -------
-    Gaussian with rho = `cap.rho`, except for texts of one row (theory 9.20, texts that no list names), or `cap.alone`-DP where
-    delta is 0. The charge is on the disk before the first row is read. The number of rows, or of persons with a key, is
+    Gaussian with rho = `cap.rho`, except for texts of one row (theory 9.20, values without a public list), or `cap.alone`-DP
+    where delta is 0. The charge is on the disk before the first row is read. The number of rows, or of persons with a key, is
     published exactly. Every row is counted: missing values, texts that are no number and unlisted codes have bins of their own,
     and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
     """

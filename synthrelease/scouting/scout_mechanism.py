@@ -2,8 +2,8 @@
 
 In: counts of all rows on the finest bins, and counts of texts, private. Out: noisy whole numbers.
 Private: each function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one
-row (theory 9.20, texts that no list names). Neighbours differ in one replaced record, which moves two counts of a table by 1.
-The number of rows is public.
+row (theory 9.20, values without a public list). Neighbours differ in one replaced record, which moves two counts of a table by
+1. The number of rows is public.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def frequent_texts(
     Privacy
     -------
     The Gaussian guarantee of `charge`, except for texts of one row. Among texts that both neighbours have, at most two counts
-    of a column change by 1, a squared distance of 2 (theory 9.20, texts that no list names). The order in which texts occur in
-    the file has no influence: texts are sorted before noise is added, and by noisy count afterwards.
+    of a column change by 1, a squared distance of 2 (theory 9.20, values without a public list). The order in which texts occur
+    in the file has no influence: texts are sorted before noise is added, and by noisy count afterwards.
     """
     published = dict[str, dict[str, int]]()
     for name, counted in columns.items():

@@ -126,7 +126,9 @@ class AgreedTable(SpecTable):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in one table that only the schema can show: the field, what was expected, and what was found."""
+    """A mistake in one table of the configuration that is found only by comparison with the schema: the field, what was
+    expected, and what was found.
+    """
 
     field: str
     expected: str

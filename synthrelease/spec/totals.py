@@ -212,7 +212,7 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
     absent = [label for label in nearest.labels if label not in labels]
     actual = f"{unknown[0]!r}" if unknown else f"none for {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
-    raise Unexpected(f"a total for each of {listing(nearest.labels)}, groups of {column.name!r}", actual, suggestion)
+    raise Unexpected(f"a total for every group of {column.name!r}: {listing(nearest.labels)}", actual, suggestion)
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:

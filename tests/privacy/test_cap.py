@@ -133,7 +133,7 @@ def test_an_epsilon_for_tests_that_the_scout_chooses_breaks_it() -> None:
     assert spent_delta(cap, chosen, mu_1, mu_2) > 1.2 * DELTA
 
 
-# Proposition 9.20 by enumeration: texts of a column that no list names, on all neighbours of tiny tables.
+# Proposition 9.20 by enumeration: texts of a column without a public list, on all neighbours of tiny tables.
 
 
 def published(count: int, scale: float, threshold: int) -> dict[int | None, float]:

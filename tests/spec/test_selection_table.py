@@ -81,7 +81,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     document["selection"]["rounds"] = {"1": "4/5", "2": "1/5"}
     found = charges(read_strictly(json.dumps(document)))
     assert [problem.split(": ")[1][:15] for problem in found.problems] == ["its parts give "]
-    for law, problem in (({"1": "4/5", "2": "4/5"}, "with the sum 1"), (None, "one law of the number"), ({}, "found none")):
+    for law, problem in (({"1": "4/5", "2": "4/5"}, "that sum to 1"), (None, "one law of the number"), ({}, "found none")):
         document["selection"]["rounds"] = law
         with pytest.raises(Unexpected, match=problem):
             read_strictly(json.dumps(document))
@@ -192,8 +192,11 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
         ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1")}, "greater than -1"),
         ({"generation = 10": "generation = 1\ngeneration_delta = 1e-9"}, "the guarantee of 'privbayes' is pure"),
         ({"generation = 10": "generation = 1\ndelta = 1"}, "less than 1"),
-        ({STOP: HIDDEN.replace("0.8", "0.81")}, "selection.rounds: expected probabilities with the sum 1; found 1 . 0.01"),
-        ({STOP: HIDDEN.replace("0.8", "0.7999999999999999999")}, r"with the sum 1; found 1 - 1e-19"),
+        (
+            {STOP: HIDDEN.replace("0.8", "0.81")},
+            "selection.rounds: expected probabilities that sum to 1; found a sum of 1 . 0.01",
+        ),
+        ({STOP: HIDDEN.replace("0.8", "0.7999999999999999999")}, r"that sum to 1; found a sum of 1 - 1e-19"),
         ({STOP: HIDDEN.replace("2 =", "0 =")}, r"selection\.rounds"),
         ({STOP: HIDDEN.replace("2 =", "'2.5' =")}, r"selection\.rounds"),
         ({STOP: HIDDEN.replace("2 =", "20000 =")}, "from 1 to 10000, ascending; found 1, 20000"),

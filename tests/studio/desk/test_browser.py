@@ -125,8 +125,8 @@ def _careful_path(window: Browser, config: Path) -> str:
     gaps = window.run("return [...document.querySelectorAll('#gaps [name]')].map(field => field.name)")
     for name in gaps:
         window.type(f"//*[@name='{name}']", "statistics@example.org" if name == "card:contact/value" else "As agreed")
-    window.type(_field("First name"), "A. Levi")
-    window.type(_field("Second name"), "B. Cohen")
+    window.type(_field("First signatory"), "A. Levi")
+    window.type(_field("Second signatory"), "B. Cohen")
     window.click("//button[@value='save=signed']")
     window.wait_for("//td[.='B. Cohen']")
     assert "This screen was not opened" not in window.text("//main")

@@ -2,8 +2,8 @@
 without a delta with its release, beside their cap.
 
 Two columns have codes and one has texts, frequent enough to be published. The answers are those that `scouting.scout.measured`
-asks for, with its charges. A text of one row is outside of the claim (theory 9.20, texts that no list names): with the stated
-threshold it is published too rarely to be drawn, and without one it is a known fault.
+asks for, with its charges. A text of one row is outside of the claim (theory 9.20, values without a public list): with the
+stated threshold it is published too rarely to be drawn, and without one it is a known fault.
 """
 
 from __future__ import annotations
