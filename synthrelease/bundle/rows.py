@@ -141,8 +141,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     if not group.rows_low:
         high = "" if group.rows_high is None else f" (at most {group.rows_high:,})"
         raise InputError(
-            f"{condition!r}: expected a group with rows, found one that may have none{high}: the noise is as large as "
-            "the group itself. Ask for a larger group."
+            f"{condition!r}: expected a group with rows, found a group that may have no rows{high}: the noise is as "
+            "large as the group itself. Ask for a larger group."
         )
     names = [column.name for column in published.schema if column.name in asked.columns]
     columns = tuple(published.layout.columns.index(name) for name in names)

@@ -157,7 +157,7 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
     """Yield a problem if estimates.csv is missing although the noisy tables answer some question."""
     if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
-        yield f"{CSV}: expected in release.json, with what the published noisy tables answer; not there"
+        yield f"{CSV}: expected in release.json, with the answers of the published noisy tables; found no such file"
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -177,7 +177,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
             return
     errors = {} if document.estimates is None else document.estimates.errors
     if errors != errors_of(read, document.n_rows):
-        yield f"expected the errors of the counts in {CSV}, found others errors"
+        yield f"expected the errors of the counts in {CSV}, found other errors"
     if as_csv(read) != files[CSV]:
         yield f"{CSV}: expected the layout in which it was written, found another layout"
     for name, content in table_files(document, read).items():

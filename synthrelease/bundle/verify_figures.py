@@ -81,7 +81,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
         return
     for part in answered:
         if not math.isclose(values[part.name], float(part.value), rel_tol=_RELATIVE):
-            yield f"criterion {part.name!r}: its bound is {part.value}; from the measurements follows {values[part.name]:g}"
+            yield f"criterion {part.name!r}: its bound is {part.value}; the measurements give {values[part.name]:g}"
         if part.sensitivity is not None or part.noise_sd is not None or part.noise_bound is not None:
             yield f"criterion {part.name!r}: a bound that follows from the measurements has no noise of its own"
 
@@ -131,9 +131,9 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
     except Unexpected as error:
         return Check(name="measurements", problems=(f"{NAME}: {error}",))
     problems = tuple(f"{NAME}: {problem}" for problem in _problems(document, read, files[NAME]))
-    summary = f"{len(read.tables)} noisy tables, the ones that were charged"
+    summary = f"{len(read.tables)} noisy tables, as charged"
     if read.sums:
-        summary = f"{len(read.tables)} noisy tables and {len(read.sums)} noisy sums, the ones that were charged"
+        summary = f"{len(read.tables)} noisy tables and {len(read.sums)} noisy sums, as charged"
     return Check(name="measurements", found=summary, problems=problems)
 
 
@@ -263,9 +263,9 @@ def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: l
         if any(
             label in column.labels and column.labels.index(label) != index for label, index in zip(measured, into, strict=True)
         ):
-            yield f"column {column.name!r}: a measured bin goes into a released one of another label"
+            yield f"column {column.name!r}: a measured bin belongs to a released bin with another label"
         if set(into) != set(range(len(column.labels))) or (column.ordered and into != sorted(into)):
-            yield f"column {column.name!r}: its bins go into released ones in another order, or leave one out"
+            yield f"column {column.name!r}: its measured bins are not in the released order, or leave a released bin out"
 
 
 _REACH = 25
@@ -372,7 +372,7 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     for name in epsilons:
         if sharing.get(name) != (expected := noises.get(name)):
             words = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other figures"
-            yield f"criterion {name!r}: expected {words}, at the epsilons of all of them; found otherwise"
+            yield f"criterion {name!r}: expected {words}, by the epsilons of all figures; found another noise"
     yield from (f"criterion {name!r}: shares a noise and has none of its own" for name in sharing if name not in epsilons)
 
 

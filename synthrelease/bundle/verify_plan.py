@@ -62,7 +62,7 @@ def _parts(document: ReleaseDocument) -> Iterator[str]:
 def _validated(name: str, key: str, kinds: Mapping[str, type[BaseModel]], table: Mapping[str, Any]) -> Iterator[str]:
     model = kinds.get(str(table.get(key)))
     if model is None:
-        yield f"configuration: {name}: expected one that is known, found {table.get(key)!r}"
+        yield f"configuration: {name}: expected a known {key}, found {table.get(key)!r}"
         return
     read = validated(model, table, "release.json", f"configuration.{name}")
     if isinstance(read, list):
@@ -85,7 +85,7 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
 
 
 _SHOWN = 5
-"""Number of differences that are reported. There may be as many as release.json has values."""
+"""Number of differences that are reported. Without this limit, every value of release.json could be reported."""
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:

@@ -59,7 +59,8 @@ class Design(MomentGrid):
     ----------
     numbers : for each feature and then the target, the values that stand for the bins in the released table. Cells are the
         product of these bins. The bins of the target vary fastest.
-    limits : likewise the lowest and highest value that an original record can count as in each bin.
+    limits : for the same columns, the lowest and the highest value that the regression can use for an original record in
+        each bin.
     """
 
     numbers: tuple[np.ndarray, ...]
@@ -81,7 +82,7 @@ class Design(MomentGrid):
         ----------
         possible : (n_cells,) False where the public raw rules exclude every record of the cell.
         prior : a public guess; None for the middles of the ranges.
-        limits : None if original records count by the representative values of their bins.
+        limits : None if each original value is replaced by the representative value of its bin.
         """
         from synthrelease.criteria.records_mechanism import MOST, rounded
 
@@ -205,8 +206,8 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
     """Return how far an error in each mean moment moves the slopes to first order, in units of the target.
 
-    It is delta slopes = A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments
-    have the importance `uncertainty`, and off-diagonal ones twice that.
+    The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
+    the importance `uncertainty`, and off-diagonal product moments have twice this importance.
     """
     rows, columns = np.triu_indices(d)
     products = uncertainty * np.where(rows == columns, 1.0, 2.0)

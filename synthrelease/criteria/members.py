@@ -28,9 +28,9 @@ from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.settings.base import Mistake, unknown
 
 _ROWS: Mapping[Of, tuple[str, str]] = {
-    "members": ("members", "A row is here a member of a root; every member has a row."),
-    "others": ("members", "A row is here a member of a root beside the first member (first); the first member has no row."),
-    "pairs": ("pairs of members", "A row is here a member of a root beside another one (other); pairs are in both orders."),
+    "members": ("members", "Here every member of a root is a row."),
+    "others": ("members", 'Here every member of a root but the first is a row; "first" is the first member.'),
+    "pairs": ("pairs of members", 'Here a row is a pair of members of a root, in both orders; "other" is the second one.'),
 }
 
 

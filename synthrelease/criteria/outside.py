@@ -48,7 +48,7 @@ class OutsideCriterion(Criterion):
     """Methods and attributes for noise, charge and comparison. A subclass that defines one of them is refused."""
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
-        """Return the exact figure of a table beside the candidate: a finite number for any table on the candidate's bins.
+        """Return the exact figure of a table and the candidate: a finite number for any table on the candidate's bins.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class ExplainedByItself(Explanation[OutsideCriterion]):
 
     def sentence(self, facts: PublicFacts) -> str:
         package = self.about.kind.partition(":")[0]
-        return f"{self.about.words} Figure and sensitivity are those of the package {package!r}."
+        return f"{self.about.words} The package {package!r} defines the figure and its sensitivity."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return self.about.unit

@@ -200,8 +200,8 @@ class RegressionColumns:
     names : the names of the features, then of the target.
     wanted : the binnings of the representation, which are public.
     ranges : the limits to which values are clipped, by column; other columns are not clipped.
-    own : the columns in which original rows count by their own values. In the other columns they count by the representative
-        values of their bins.
+    own : the columns in which original rows keep their own values. In the other columns each value is replaced by the
+        representative value of its bin.
     outcome : for a logistic regression, (n_bins,) 0 or 1 for every bin of the target with values; otherwise None.
     """
 

@@ -643,7 +643,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
     """Explain the difference of the mean absolute errors of two lines."""
 
     no_sensitivity: ClassVar[str] = (
-        'With bound = "lines" it follows from two lines, and a bundle has only the one of the released table.'
+        'With bound = "lines" the sensitivity follows from two lines, and a bundle has only the line of the released table.'
     )
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
     no_offender: ClassVar[str] = "It is one mean over all rows."

@@ -247,11 +247,11 @@ def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
         yield NobodyPasses(
             f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, and the threshold is "
             f"{figure(criterion.threshold)}. No table can pass, not even a perfect one. Give its tables more of the budget, or "
-            "the criterion an epsilon in place of answered_by."
+            "replace answered_by with an epsilon."
         )
     elif least - criterion.best_figure > (criterion.threshold - criterion.best_figure) / 2:
         yield (
             f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, more than halfway to the "
-            f"threshold {figure(criterion.threshold)}. Give its tables more of the budget, or the criterion an epsilon in "
-            "place of answered_by."
+            f"threshold {figure(criterion.threshold)}. Give its tables more of the budget, or replace answered_by "
+            "with an epsilon."
         )

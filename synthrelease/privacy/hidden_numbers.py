@@ -20,7 +20,7 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
 
     Parameters
     ----------
-    law : pairs (number, probability); the probabilities have the sum 1.
+    law : pairs (number, probability); the probabilities sum to 1.
 
     Raises
     ------

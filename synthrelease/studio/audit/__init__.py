@@ -3,10 +3,10 @@
 The audit has three parts:
 
 - `sensitivity`: for every tiny table, every neighbour and every synthetic table, no criterion value or measurement changes by
-  more than its noise is made for;
-- `selection`: the distribution of the result of the rounds, in exact fractions: no ratio of probabilities exceeds the claim;
-- `losses`: the privacy loss of all noisy answers of a fit for two neighbouring tables, from their exact distributions. Faulty
-  generators are audited, too, and must be found, because an audit that can find nothing would prove nothing.
+  more than the sensitivity for which its noise was chosen.
+- `selection`: the distribution of the result of the rounds, in exact fractions. No ratio of probabilities exceeds the claim.
+- `losses`: the privacy loss of all noisy answers of a fit for two neighbouring tables, from their exact distributions.
+  Generators with known faults are audited as well, and the audit must find every fault.
 
 The tests run mechanisms and whole releases many times (`python -m tests.whole.drawn`). No part of the audit reads a private
 file."""

@@ -254,7 +254,7 @@ class CodeFigures:
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
         query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
         if isinstance(query, Query) and not query.sensitivity > 0:
-            raise ValueError(f"{self.sweep.name}: expected a sensitivity above 0 beside any table, found {query.sensitivity}")
+            raise ValueError(f"{self.sweep.name}: expected a sensitivity above 0 for any table, found {query.sensitivity}")
         scores = [self.criterion.answer(private.with_plan(charges), query) for private in privates]
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 

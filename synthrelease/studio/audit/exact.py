@@ -505,7 +505,7 @@ def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, syn
 
 
 def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return a root and its members. A row without members counts as its own only member."""
+    """Return a root and its members. If the column belongs to roots, the root counts as its only member."""
     if world.linked is not None and criterion.column in world.linked.names:
         return root_of(world, cell)
     bins = np.unravel_index(cell, world.layout.sizes)

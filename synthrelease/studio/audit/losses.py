@@ -525,7 +525,7 @@ def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
     are smaller.
 
     PEP: two rows, and a record whose value rises in half of the columns and falls in the others. Errors are at most 2, far
-    below the noise, so each choice is among queries with about equal probability, of which half rise.
+    below the noise, so all queries are about equally likely to be chosen. The counts of half of the queries rise.
     """
     columns, first, rest = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)

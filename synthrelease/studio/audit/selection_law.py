@@ -71,7 +71,7 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
     again = (1 - acceptance) * (1 - stop_probability)
     undecided = Fraction(0) if rounds is None else again**rounds
     if again == 1 and rounds is None:
-        raise ValueError("a loop that can neither accept nor stop has no law")
+        raise ValueError("a loop that can neither accept a table nor stop has no distribution of results")
     visits = Fraction(rounds or 0) if again == 1 else (1 - undecided) / (1 - again)
     return LoopLaw(
         outputs=tuple(probability * visits for probability in accepted),

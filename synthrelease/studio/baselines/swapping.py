@@ -3,14 +3,14 @@
 Theory 10.1, permutation swapping.
 
 Records that agree on the swap key form a stratum. In each stratum, every record is selected with the swap rate, and the values
-of the swap variables are permuted among the selected records so that no record keeps its own values. What comes out is the
-original table with some values exchanged, so two tables are published exactly: everything but the swap variables, and key by
-swap variables.
+of the swap variables are permuted among the selected records so that no record keeps its own values. The result is the
+original table with some values exchanged. So two tables are published exactly: the table of all columns except the swap
+variables, and the table of the key and the swap variables.
 
 The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both. The closest such tables differ
-in two records, so beside a release's epsilon stands **twice the nominal one** (`pairwise_epsilon`). It says nothing
-about what the invariants give away, and it does not add up with the pure or zero-concentrated guarantees of the rest of this
-package. A release therefore has no way to use it: it is no generator, and stands in a room that never sees private data.
+in two records, so **twice the nominal epsilon** is compared with the epsilon of a release (`pairwise_epsilon`). The nominal
+epsilon does not limit what the two exact tables reveal, and cannot be added to the pure or zero-concentrated guarantees of the
+rest of this package. A release therefore cannot use swapping, which is no generator here and never reads private data.
 """
 
 from __future__ import annotations

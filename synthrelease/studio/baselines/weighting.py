@@ -109,9 +109,10 @@ def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
 
 
 def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) -> float:
-    """Return the epsilon of a choice with probability proportional to exp(alpha x score). It is alpha Delta for adding and
-    removing, half of the source's value, because no score falls if a record is added; and twice that for replacing (theory
-    11.9, choice of strata).
+    """Return the epsilon of a choice with probability proportional to exp(alpha x score).
+
+    The epsilon is alpha Delta if neighbours add or remove a record. This is half of the source's value, because no score falls
+    if a record is added. The epsilon is 2 alpha Delta if neighbours replace a record (theory 11.9, choice of strata).
     """
     return STEPS[neighbours] * alpha * sensitivity
 

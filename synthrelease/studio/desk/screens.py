@@ -364,7 +364,8 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
     """Return, for a criterion's line: the picture of its threshold beside up to three reference values, these values as texts,
-    and whether independent columns meet the threshold, which then says nothing. Empty without a look at the draft.
+    and whether independent columns meet the threshold. Such a threshold does not test associations. Empty without a look at the
+    draft.
     """
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}

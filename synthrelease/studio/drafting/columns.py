@@ -221,7 +221,7 @@ Evidence = tuple[object, float, str]
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Return whether the name of the column is that of a quantity and not also that of codes, as in age_code."""
+    """Return whether the name of the column names a quantity and does not also name codes, as age_code does."""
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
@@ -279,7 +279,7 @@ def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
-    """Return the difference between frequencies of neighbouring numbers, relative to that of any two numbers.
+    """Return the difference between frequencies of neighbouring numbers, divided by the difference between any two.
 
     Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted. Rounded numbers
     have similar frequencies at a distance of 2, 5 or 10, so the smallest result over these distances counts. With more than 20

@@ -50,7 +50,7 @@ class CriterionAdvice:
     figure : median of the exact values for the candidates of the shortlist; None without candidates.
     fails : share of the attempts of the shortlist (or of all attempts, if it is empty) that this criterion rejected.
     false_rejection : probability that noise rejects a candidate whose value is `MARGIN` of the threshold below the threshold.
-        By symmetry, also the probability that noise accepts a candidate that is as far above.
+        By symmetry, this is also the probability that noise accepts a candidate whose value is as far above the threshold.
     smallest_epsilon : the smallest epsilon that keeps false rejection and false acceptance at or below the wanted level.
     """
 
@@ -260,7 +260,8 @@ ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""
 
 _MESH = 80
-"""Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many change the prices by less than 0.01.
+"""Number of values of A', evenly spaced in log(A' / (1-A')). With twice as many values, prices change by less than
+0.01.
 """
 
 _REACH = 12.0
@@ -273,7 +274,7 @@ _LEAST = 1e-6
 """Numbers of rounds with a smaller probability are left out of a distribution."""
 
 _SPARED = 0.005
-"""A number of rounds is left out if without it the probability of "nothing" is larger only by this share."""
+"""A number of rounds is left out if its removal raises the probability of "nothing" by at most this share."""
 
 _DIGITS = 3
 """Significant digits of the smallest probability of a distribution."""

@@ -163,12 +163,12 @@ class Divisible:
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
                 f"{spec.path}: expected a configuration that can be allocated: generators of the family 'marginals' or "
-                "'gaussian_marginals' that measure the same, no agreements of pairs, "
-                'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
+                "'gaussian_marginals' that measure the same tables and sums, no agreements of pairs, "
+                'measurements = "shared" and test = "joint" in [selection]; found another configuration.'
             )
         beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
         if not all(charge.pure for charge in beside_generation if charge.name != GENERATION):
-            raise InputError(f"{spec.path}: expected pure charges for all but the generation, found others.")
+            raise InputError(f"{spec.path}: expected pure charges for all but the generation, found other charges.")
         terms = list(_terms(spec, generators[0]))
         start = Allocation(
             parts=tuple(part for part, weight in terms if weight),
@@ -288,7 +288,7 @@ def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
     if not all(
         type(generator) in (Marginals, GaussianMarginals) and not getattr(generator, "sums", None) for generator in generators
     ):
-        raise InputError(f"{spec.path}: expected, with --delta, generators that measure tables alone; found others, or sums.")
+        raise InputError(f"{spec.path}: expected, with --delta, generators of tables alone; found other generators, or sums.")
     settings = GaussianMarginals.model_fields.keys() - {"family"}
     gaussian = tuple(GaussianMarginals.model_validate(generator.model_dump(include=settings)) for generator in generators)
     return replace(spec, space=replace(spec.space, generators=gaussian)).with_budget(generation=_ANY_RHO, delta=delta)
@@ -966,7 +966,7 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
     if outcome.chosen.too_many:
         many = outcome.chosen.terms
         sentences.append(
-            f"The ratios of the weights stay the same: with {many} tables and sums, tries do not show what each one needs."
+            f"The ratios of the weights stay the same: with {many} tables and sums, tries do not show the best weight of each."
         )
     elif not outcome.steps:
         sentences.append("No other weights were tried: the time was too short (--minutes), or too few tries made a table.")

@@ -185,8 +185,8 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
     differing = sorted(name for name in stored.keys() | about.keys() if stored.get(name) != about.get(name))
     if differing:
         raise InputError(
-            f"{path}: expected the results of this rehearsal, found those of another ({', '.join(differing)} differs). Choose "
-            "another folder for --out, or the same specification, data and seed."
+            f"{path}: expected the results of this rehearsal, found the results of another rehearsal "
+            f"({', '.join(differing)} differs). Choose another folder for --out, or the same specification, data and seed."
         )
     return stored
 
@@ -383,7 +383,7 @@ class _Course:
         return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
     def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
-        """Return the results of these attempts. Runs the missing ones as long as there is time."""
+        """Return the results of these attempts. Missing results are computed as long as there is time."""
         results = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
@@ -430,7 +430,7 @@ class _Course:
     def _kept(
         self, phase: str, task: str, action: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]
     ) -> dict[int, Any]:
-        """Return the results of the numbered runs of a task. Runs the missing ones as long as there is time."""
+        """Return the results of the numbered runs of a task. Missing results are computed as long as there is time."""
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
 

@@ -201,8 +201,8 @@ def below_zero(rehearsal: Rehearsal) -> str:
     if not names:
         return ""
     return (
-        f"Values of {listing(names)} can be below 0. At 0 or less, every quantile of the file is in an allowed bin, and the "
-        "value says by what share of the rows."
+        f"Values of {listing(names)} can be below 0. At 0 or less, every quantile of the file is in an allowed bin. The "
+        "value -0.02 means that at least 2% of the rows would have to change before a quantile leaves its allowed bins."
     )
 
 

@@ -39,7 +39,7 @@ def test_a_release_with_measurements_verifies(folder: Path) -> None:
     report = verify_bundle(folder)
     (check,) = [one for one in report.checks if one.name == "measurements"]
     assert report.passed, [one.problems for one in report.checks]
-    assert "noisy tables, the ones that were charged" in check.found
+    assert "noisy tables, as charged" in check.found
     assert problems(folder, lambda found: None) == ()
     assert problems(folder, lambda found: found["tables"][0]["counts"].__setitem__(0, found["tables"][0]["counts"][0])) == ()
 

@@ -244,7 +244,7 @@ EDITS = {
         99,
         "projection: expected a choice in the specification",
     ),
-    "an unknown generator": (("configuration", "generator", "family"), "magic", "expected one that is known, found 'magic'"),
+    "an unknown generator": (("configuration", "generator", "family"), "magic", "expected a known family, found 'magic'"),
     "an unknown criterion": (place_of("pairs", "kind"), "pairs", "expected a kind that is known, found 'pairs'"),
     "other neighbours": (("guarantee", "neighbours"), "add one record", "expected the neighbours 'replace one record'"),
     "another checksum of the table": (("files", "data.csv"), "0" * 64, "data.csv: its checksum is not the one in release.json"),

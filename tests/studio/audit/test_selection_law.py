@@ -198,7 +198,7 @@ def test_the_number_of_rounds_is_drawn_with_its_law_exactly(monkeypatch: pytest.
     assert asked == {500}
     assert [(rounds, Fraction(times, 500)) for rounds, times in sorted(found.items())] == list(law)
     for wrong in ([(1, Fraction(1, 2))], [(1, Fraction(3, 2)), (2, Fraction(-1, 2))]):
-        with pytest.raises(ValueError, match="sum 1"):
+        with pytest.raises(ValueError, match="sum to 1"):
             hidden_numbers.from_finite_law(wrong)
 
 
