@@ -136,7 +136,7 @@ def test_the_law_without_a_limit_is_what_the_law_with_a_limit_tends_to() -> None
 
 
 def test_a_loop_that_cannot_end_has_no_law() -> None:
-    with pytest.raises(ValueError, match="neither accept nor stop"):
+    with pytest.raises(ValueError, match="neither accept a table nor stop"):
         loop_law((Fraction(0),), Fraction(0), None)
 
 
