@@ -57,9 +57,7 @@ def _n(value: float) -> str:
 
 
 MAX_PAIRS, MAX_BINS = 36, 64
-"""Heat maps are drawn for at most MAX_PAIRS pairs of columns, and only for columns with at most MAX_BINS bins. The card says
-how many pairs are left out.
-"""
+"""At most MAX_PAIRS pairs of columns with at most MAX_BINS bins get a heat map. The card says how many pairs are left out."""
 MOST_BARS, FEW_BARS = 400, 40
 """A column with more than MOST_BARS bins is drawn with its FEW_BARS largest bins."""
 SPARSE = 0.01

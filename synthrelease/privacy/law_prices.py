@@ -55,7 +55,7 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
     Parameters
     ----------
-    atoms : numbers of rounds from 1 to at most 10^4, with probabilities of at least 1e-12 that have the sum 1.
+    atoms : numbers of rounds from 1 to at most 10^4, with probabilities of at least 1e-12 that sum to 1.
     epsilon : the epsilon of a round, above 0 and at most 300.
     """
     ratio = rounded_up(exp_up(epsilon))

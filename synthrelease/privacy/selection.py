@@ -181,8 +181,8 @@ class FiniteLaw:
 
     Attributes
     ----------
-    atoms : pairs (rounds, probability), rounds ascending from at least 1. The probabilities are exact, at least 1e-12, and have
-        the sum 1.
+    atoms : pairs (rounds, probability), rounds ascending from at least 1. The probabilities are exact, at least 1e-12, and sum
+        to 1.
     """
 
     atoms: tuple[tuple[int, Fraction], ...]

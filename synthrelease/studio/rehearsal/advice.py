@@ -260,9 +260,7 @@ ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""
 
 _MESH = 80
-"""Number of values of A', evenly spaced in log(A' / (1-A')). With twice as many values, prices change by less than
-0.01.
-"""
+"""Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many values change prices by less than 0.01."""
 
 _REACH = 12.0
 """The mesh begins at log(A' / (1-A')) = -12, where both ratios are about 1 for the offered distributions."""
