@@ -52,7 +52,7 @@ def test_shares_among_the_rows_are_those_that_estimate_tells_of_the_group(folder
         ("face == 'edge'", 10, "expected .*'head', 'tail'"),
         ("", 10, "expected a condition"),
         ("year < 2", 10, "which cuts"),
-        ("face == 'tail' and year > 6", 10, "may have none"),
+        ("face == 'tail' and year > 6", 10, "may have no rows"),
         (TAIL, 0, "expected from 1 to 1,000,000 rows, found 0"),
     ],
 )
