@@ -271,7 +271,7 @@ def test_a_delta_makes_the_noise_of_the_same_tables_gaussian_at_the_same_total(t
     assert {columns: float(share) for columns, share in shares[0].items()} == pytest.approx(
         {columns: float(share) for columns, share in shares[1].items()}, rel=0.01
     )
-    with pytest.raises(InputError, match="measure tables alone"):
+    with pytest.raises(InputError, match="generators of tables alone"):
         with_delta(load_spec(write_config(tmp_path, CHANGES | {PIPELINE: MARGINALS})), Fraction(1, 10**9))
 
 
