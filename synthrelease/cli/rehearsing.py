@@ -169,7 +169,7 @@ def simulate(
 
     Parameters
     ----------
-    facts : Read the published tables and means from this TOML file (docs/drafting.md).
+    facts : Read the published tables and means from this TOML file (docs/commands.md).
     rows : Draw this number of rows.
     out : Write the rows to this new file: .csv, .csv.gz or .parquet.
     seed : Set the random seed. The same seed gives the same rows.
