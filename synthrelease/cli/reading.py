@@ -339,7 +339,8 @@ def verify(
     if (folder / "scout.json").is_file() and not (folder / "release.json").exists():
         from synthrelease.scouting.folder import verify_scout
 
-        _print_verified(verify_scout(folder), folder, "scout")
+        _print_verified(report := verify_scout(folder), folder, "scout")
+        screen.print(report.closing, style="green" if report.vouched_for else "yellow")
         return
     report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents, trust=trust)
     _print_verified(report, folder, "release")

@@ -258,7 +258,7 @@ def negative(values: np.ndarray) -> np.ndarray:
 
 def joined(values: Sequence[np.ndarray]) -> np.ndarray:
     """Return integers one after the other, in the memory of one number where all are 1."""
-    if all(part.strides == (0,) for part in values):
+    if all(part.strides == (0,) and part[0] == 1 for part in values if len(part)):
         return ones(sum(map(len, values)))
     return np.concatenate(values)
 
@@ -501,18 +501,18 @@ class Tally:
     def add(self, table: Counts) -> None:
         self._tables.append(table)
         if sum(map(len, self._tables[1:])) > max(_SORTED_TOGETHER, len(self._tables[0])):
-            self._tables = [self.total()]
+            self.total()
 
     def total(self) -> Counts:
-        """Return the sum of all added tables, and forget them."""
+        """Return the sum of all added tables, which takes their place."""
         tables = self._tables or [Counts.empty(self._layout)]
         if len(tables) == 1:
             return tables[0]
         parts, counts = [list(table.parts) for table in tables], joined([table.counts for table in tables])
         tables.clear()
-        return Counts.of_parts(
-            self._layout, [np.concatenate([part.pop(0) for part in parts]) for _ in self._layout.packs], counts
-        )
+        columns = [np.concatenate([part.pop(0) for part in parts]) for _ in self._layout.packs]
+        self._tables = [Counts.of_parts(self._layout, columns, counts)]
+        return self._tables[0]
 
 
 def has_full_array(layout: Layout) -> bool:

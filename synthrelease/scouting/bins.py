@@ -140,6 +140,9 @@ def number_bins(
         if zero is None or part[0] is not cells[zero]:
             small = (not column.limits or part[0] is cells[0], not column.limits or part[-1] is cells[-1])
             cuts |= {*_cuts(part, mass, tail, small)}
+    if column.high is not None:  # numbers above are clipped into the last bin
+        cuts = {cut for cut in cuts if cut < column.high + column.whole}
+        fillers = fillers and low in cuts
     limits = [*sorted(cuts), cells[-1][1] if column.high is None else column.high + column.whole]
     limits[0] = limits[0] if column.low is None else column.low
     cells = [(max(low, limits[0]), min(high, limits[-1]), count) for low, high, count in cells]

@@ -92,6 +92,9 @@ def test_a_table_is_its_rows_counted(sizes: list[int], seed: int, coded: int, n:
     for start in range(0, n, 3):
         pieces.add(counted(layout, rows[start : start + 3]))
     assert pieces.total().same_as(table)
+    assert pieces.total().same_as(table)
+    twice = table.with_counts(np.broadcast_to(np.int64(2), len(table)))
+    assert (twice + twice).total == 4 * len(table)
 
 
 @pytest.mark.parametrize("sizes", [(2**40, 2**40), (3, 2**40, 2**30), (2**16, 2**16 - 1, 2**33, 2), (2**15, 2, 2**32, 2**31)])

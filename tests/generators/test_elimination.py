@@ -106,7 +106,7 @@ def test_ninety_columns_beyond_any_code_keep_their_dependence_and_their_zeros() 
         others = tuple(sorted(map(int, generator.permutation(column - 1)[:3])))
         values = generator.laplace(0, 30, [4] * len(others) + [4, 4]) + n / 4 ** (len(others) + 2)
         tables.append(NoisyTable(columns=(*others, column - 1, column), values=values))
-    rows = build_network(tables, n, layout, rules, generator).rows(n, generator)
+    (rows,) = build_network(tables, n, layout, rules, generator).pieces(n, generator)
     assert rows.expected.sum() == n
     assert not any(forbidden[rows.digits[i], rows.digits[i + 1]].any() for i in range(d - 1))
     assert all(set(rows.digits[i]) == set(range(4)) for i in range(d))

@@ -228,7 +228,7 @@ def test_whole_rows_are_divided_in_blocks_as_all_at_once_in_the_memory_that_the_
     families = tuple(Family(column=column, parents=(), conditional=each) for column, each in enumerate(shares))
     network = BayesianNetwork(layout=layout, families=families)
     tracemalloc.start()
-    rows = network.rows(n, np.random.default_rng(2))
+    (rows,) = network.pieces(n, np.random.default_rng(2))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * BayesianNetwork.divided_cells(layout) + 200 * n

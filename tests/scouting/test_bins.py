@@ -96,6 +96,18 @@ def test_few_numbers_and_codes_among_them_have_bins() -> None:
     assert not number_bins(INCOME, first, edges, counts, 48_000, rows=80_000, deviation=90.0).fillers
 
 
+@pytest.mark.parametrize(("low", "high", "code"), [(200, 8000, 9999), (200, 9500, 9999), (0, 89, 99), (450, 8500, 8700)])
+def test_limits_rise_where_a_code_lies_above_the_codebook(low: int, high: int, code: int) -> None:
+    """Limits as 9900 before 8001 made a draft that could not be loaded, after the scout was paid for."""
+    column = ScoutedColumn(name="weight", kind="number", whole=True, low=Fraction(low), high=Fraction(high))
+    values = np.clip(np.random.default_rng(1).normal((low + high) / 2, (high - low) / 8, 14_000).astype(int), low, high)
+    values[:600] = code  # clipped into the last cell, as a scout clips it
+    first, edges, counts = drawn(column, values, 20.0)
+    found = number_bins(column, first, edges, counts, 0, rows=14_000, deviation=20.0)
+    assert found.edges[-1] == high + 1
+    assert all(lower < upper for lower, upper in pairwise(found.edges))
+
+
 def test_a_draft_asks_about_codes_among_the_numbers() -> None:
     edges = tuple(map(Fraction, (0, 500, 990, 1000)))
     drafted = ScoutedBins(column=INCOME, edges=edges, numbers=(90.0, 600.0, 995.0), fillers=True)

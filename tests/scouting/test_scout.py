@@ -204,6 +204,10 @@ def test_pages_of_another_version_are_not_compared(made: tuple[Path, ScoutDocume
     assert read_scout(tmp_path / "scout")[0] == other
     (tmp_path / "scout" / "ask.html").unlink()
     assert not verify_scout(tmp_path / "scout").passed
+    files["counts.csv"] = files["counts.csv"].replace(b"1", b"7")  # numbers are compared whoever wrote them
+    with taking(tmp_path / "forged") as place:
+        write_folder(files, tmp_path / "forged", workspace=place)
+    assert not verify_scout(tmp_path / "forged").passed
 
 
 def test_what_cannot_be_meant_is_refused_before_the_charge(tmp_path: Path) -> None:

@@ -176,9 +176,9 @@ def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft:
     step = next(step for step in _STEPS if (max(numbers) - min(numbers)) <= _FEW_GROUPS * step or step == _STEPS[-1])
     groups = dict[str, list[str]]()
     for text in column.codes:
-        whole = int(float(text)) // step * step if NUMBER.fullmatch(text) else None
-        groups.setdefault(text if whole is None else plain_label(f"{whole} to {whole + step - 1}"), []).append(text)
-    return _in_groups(column, groups)
+        groups.setdefault(str(float(text) // step) if NUMBER.fullmatch(text) else text, []).append(text)
+    named = {plain_label(texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"): texts for texts in groups.values()}
+    return _in_groups(column, named)
 
 
 def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:

@@ -510,12 +510,12 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
     """Return the columns with only the first design weight, as [design] has one. Replicate weights are left out, too."""
-    first, *others = [column.name for column in columns if column.weight] or [""]
+    first, *others = [column.source for column in columns if column.weight] or [""]
     because = (
-        f"it looks like another design weight. [design] has one, here {first!r} (`--leave-out {first}` drafts the next one)"
+        f"it looks like another design weight. [design] has one, here {first!r} (`--leave-out {first!r}` drafts the next one)"
     )
-    gone = [LeftOut(source=column.source, because=because) for column in columns if column.name in others]
-    return [column for column in columns if column.name not in others], [*left_out, *gone]
+    gone = [LeftOut(source=column.source, because=because) for column in columns if column.source in others]
+    return [column for column in columns if column.source not in others], [*left_out, *gone]
 
 
 _NEAR_1, _AT_1 = 0.02, 0.002

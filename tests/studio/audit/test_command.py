@@ -49,10 +49,10 @@ def test_losses_stand_beside_their_claims(tmp_path: Path) -> None:
 
 def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The faults of generators in place of the generators, and no library."""
-    faults = [replace(case, faulty=False) for case in faulty_losses() if str(case).startswith("adaptive, the last look")]
+    faults = [replace(case, faulty=False) for case in faulty_losses() if str(case).startswith("adaptive, the last measurement")]
     monkeypatch.setattr(library_losses, "installed", lambda: False)
     monkeypatch.setattr(audit_module, "loss_cases", lambda: faults)
-    result = run("audit", "--part", "losses", "--only", "adaptive, the last look")
+    result = run("audit", "--part", "losses", "--only", "adaptive, the last measurement")
     assert result.returncode == 5
     assert "Above its claim: adaptive, the last measurement of the columns without noise: the results from the same" in words(
         result.stderr

@@ -316,8 +316,8 @@ def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
     [
         (b"", "an empty file"),
         (b"a,b\n", "found no rows"),
-        (b"a,a\n1,2\n", "'a' twice"),
-        (b",\n1,2\n", "without a name"),
+        (b"a,a\n1,2\n", "no name that occurs once"),
+        (b",\n1,2\n", "name every column"),
         (b"a,\n1,2\n2,3\n", "at least two columns"),
         (b"a,b\n1,2\n3\n", "expected 2 fields"),
         (b"PK\x03\x04", "a zip or Excel file"),

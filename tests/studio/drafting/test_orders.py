@@ -171,5 +171,8 @@ def test_ages_with_an_open_class_are_drafted_in_groups_of_years(tmp_path: Path) 
     groups = {f"{low} to {low + 4}": tuple(map(str, range(low, low + 5))) for low in range(0, 90, 5)} | {"90+": ("90+",)}
     assert found.ordered
     assert found.groups == groups
+    between = np.where(ages < 3, "<3", np.where(ages >= 62, "62+", ages.astype(str)))
+    labels = list(column(drafted(frame.assign(age=between), tmp_path), "age").groups)
+    assert (labels[:2], labels[-2:]) == (["<3", "3 to 4"], ["60 to 61", "62+"])
     rates = pd.DataFrame({"rate": np.where(ages >= 90, "<0.5", (ages / 2).astype(str)), "sex": frame.sex})
     assert isinstance(drafted(rates, tmp_path)["rate"], LeftOut)
