@@ -32,6 +32,7 @@ class ScoutedPart(Part):
     name, kind, description, codes, missing, low, high, whole, limits : the column as in `ScoutedColumn`.
     first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
         that are no number and of missing values.
+    edges : for a number, the lower limits of the cells of the second table, which a later version may choose otherwise.
     counts : for codes and texts, the count of each; the empty text "" stands for missing values.
     other : for a column with a list of codes, the count of texts that the list does not have.
     """
@@ -44,9 +45,10 @@ class ScoutedPart(Part):
     low: ExactBound
     high: ExactBound
     whole: bool
-    limits: list[ExactText] = []
+    limits: list[ExactLimit] = []
     first: list[Count] = []
     second: list[Count] = []
+    edges: list[ExactLimit] = []
     counts: dict[str, Count] = {}
     other: Count | None = None
 
@@ -56,12 +58,18 @@ class ScoutedPart(Part):
         return self.value_of(ScoutedColumn, limits=tuple(map(Fraction, self.limits)))
 
     @property
+    def lower_limits(self) -> tuple[Fraction, ...]:
+        """The lower limits of the cells of the second table of a number."""
+        return tuple(map(Fraction, self.edges))
+
+    @property
     def gaps(self) -> int:
         """The noisy number of rows without a value. For a number, rows with a text that is no number are included."""
         return sum(self.second[-2:]) if self.kind == "number" else self.counts[""]
 
 
-ExactBound = Annotated[str, Field(pattern=r"^-?[0-9]+(/[1-9][0-9]*)?$")] | None
+ExactLimit = Annotated[str, Field(pattern=r"^-?[0-9]+(/[1-9][0-9]*)?$")]
+ExactBound = ExactLimit | None
 ScoutedPart.model_rebuild(raise_errors=False)
 
 
@@ -172,8 +180,7 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of a column in a draft, which depend on the column's noisy counts alone."""
     column = part.column
     if column.kind == "number":
-        edges = column.second_look(part.first, deviation)
-        return number_bins(column, part.first, edges, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
+        return number_bins(column, part.first, part.lower_limits, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
     counts = {text: count for text, count in part.counts.items() if text}
     return code_bins(column, counts, part.gaps, rows=rows, deviation=deviation)
 
@@ -186,7 +193,7 @@ def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
     for part in document.columns:
         column = part.column
         if column.kind == "number":
-            edges = column.second_look(part.first, document.deviation)
+            edges = part.lower_limits
             ends = [*edges[1:], column.cells[-1].high]
             texts = [f"{_plain(low)} to below {_plain(high)}" for low, high in zip(edges, ends, strict=True)]
             yield from ((part.name, text, count, 1) for text, count in zip((*texts, UNREAD, GAP), part.second, strict=True))

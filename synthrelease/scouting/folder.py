@@ -130,7 +130,10 @@ def _table_problems(document: ScoutDocument) -> Iterator[str]:
     for part in document.columns:
         column, wanted = part.column, f"{part.name}: expected"
         if column.kind == "number":
-            edges = column.second_look(part.first, document.deviation)
+            edges = part.lower_limits
+            chosen = column.second_look(part.first, document.deviation)
+            if edges != chosen if document.written_by == __version__ else [*edges] != sorted({*edges} & {*column.atoms}):
+                yield f"{wanted} the cells that follow from its first table, found other cells"
             if len(part.first) != len(column.cells) + 2 or len(part.second) != len(edges) + 2 or part.counts:
                 yield f"{wanted} tables of {len(column.cells) + 2} and {len(edges) + 2} counts, found other tables"
         elif column.kind == "listed":

@@ -327,7 +327,10 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
     )
     edges = {place: column.second_look(tables[place], deviation) for place, column in numbers.items()}
     again = look("second look", {place: column.groups(edges[place]) for place, column in numbers.items()})
-    parts = [_part(column, found.get(column.name), tables.get(place), again.get(place)) for place, column in enumerate(columns)]
+    parts = [
+        _part(column, found.get(column.name), tables.get(place), again.get(place), edges.get(place, ()))
+        for place, column in enumerate(columns)
+    ]
     drafted = [bins_of(part, rows.n_file, deviation) for part in parts]
     groups = [bins.groups(categories.get(bins.column.name, ())) for bins in drafted]
     charge = looks["dependence"]
@@ -341,7 +344,11 @@ def _first_groups(column: ScoutedColumn) -> np.ndarray:
 
 
 def _part(
-    column: ScoutedColumn, texts: Mapping[str, int] | None, first: list[int] | None, second: list[int] | None
+    column: ScoutedColumn,
+    texts: Mapping[str, int] | None,
+    first: list[int] | None,
+    second: list[int] | None,
+    edges: Sequence[Fraction],
 ) -> ScoutedPart:
     counts, other = dict(texts or {}), None
     if column.kind == "listed" and first is not None:
@@ -354,6 +361,7 @@ def _part(
         limits=[*map(str, column.limits)],
         first=list(first or ()) if number else [],
         second=list(second or ()) if number else [],
+        edges=[*map(str, edges)],
         counts=counts,
         other=other,
     )

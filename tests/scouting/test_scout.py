@@ -210,6 +210,30 @@ def test_pages_of_another_version_are_not_compared(made: tuple[Path, ScoutDocume
     assert not verify_scout(tmp_path / "forged").passed
 
 
+def test_a_scout_is_read_after_its_cells_are_chosen_otherwise(
+    made: tuple[Path, ScoutDocument], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts without their limits were lost, or read as those of other cells, once a version chose the cells otherwise."""
+    lines, bins = [*lines_of(made[1])], made[1].bins()
+    other = made[1].model_copy(update={"written_by": "0.0.1"})
+    monkeypatch.setattr(ScoutedColumn, "second_look", lambda column, *_: column.first_look)
+    for name, document in (("old", other), ("forged", made[1])):
+        with taking(tmp_path / name) as place:
+            write_folder(files_of(document), tmp_path / name, workspace=place)
+    read = read_scout(tmp_path / "old")[0]
+    assert [*lines_of(read)] == lines
+    assert [each.edges for each in read.bins()] == [each.edges for each in bins]
+    assert not verify_scout(tmp_path / "forged").passed
+
+
+def test_limits_of_a_codebook_may_be_negative(tmp_path: Path) -> None:
+    """Such a scout ended after its charge, because the document took no negative limit."""
+    column = replace(COLUMNS[3], limits=(Fraction(-1, 2), Fraction(1000)))
+    document = exact(register(tmp_path), (*COLUMNS[:3], column))
+    assert document.columns[3].limits == ["-1/2", "1000"]
+    assert {Fraction(-1, 2), Fraction(1000)} <= {*document.columns[3].lower_limits}
+
+
 def test_what_cannot_be_meant_is_refused_before_the_charge(tmp_path: Path) -> None:
     data, ledger = Source.of(register(tmp_path, 3_000)), tmp_path / "a.ledger"
     open_ledger(ledger, "register", 2, delta_limit="1e-9")
