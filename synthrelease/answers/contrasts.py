@@ -144,7 +144,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return one number minus another. An infinite end means 0 or 1 for a share, which cannot go further."""
+    """Return one number minus another. For a share, an infinite end means 0 or 1: a share cannot lie outside this range."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
     if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # an estimate of 0 (Bonferroni)

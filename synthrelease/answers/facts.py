@@ -61,7 +61,7 @@ class Facts:
 
 
 class Knowledge:
-    """The limits of a release that hold together with the stated confidence, for all queries."""
+    """Limits that follow from a release. They hold simultaneously for all queries, with the stated confidence."""
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
@@ -351,7 +351,9 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add sums of the numbers of a column within bins of another column, if the bins are not merged or split."""
+        """Add the measured sums of a numeric column, within bins of another column. Adds nothing if the bins of the numeric
+        column were merged or split.
+        """
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
         bins = self._cell_of((self.names.index(name),))

@@ -181,8 +181,9 @@ class MeasuredModels:
     def _spread_around(self, model: Model, mean: float, most: float) -> float:
         """Return an upper estimate of the sum of squares around a mean.
 
-        It uses a published noisy table of the column, with each row as far away as its bin allows. `most`, the largest value
-        that the mean allows, is returned if there is no table or if it is smaller.
+        It uses a published noisy table of the column, with each row as far away as its bin allows. The result is `most`, the
+        largest value that the mean allows, if there is no such table, if the model is of only some rows, or if the estimate
+        exceeds `most`.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:

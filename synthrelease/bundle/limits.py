@@ -91,8 +91,8 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """Return an interval that contains the exact figure in at least `level` of all releases, for a figure that shares its
-    noise.
+    """For a figure whose noise is shared with other figures, return an interval that contains the exact figure in at least
+    `level` of all releases.
 
     The noise had no part in the decision. It has the marginal distribution of a noise for several numbers (theory 9.18, one
     noise for many numbers). The level holds for this figure on its own. The rounding to the grid adds a step on either side.
@@ -228,7 +228,8 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
     """Return the random draw of the rows behind a figure, with the risk that the upper end of its interval leaves at `LEVEL`.
 
     A fiftieth of this risk goes to the noise of the number of kept rows. The probability that public rows filled a gap is
-    subtracted first. None if no risk is left, if the interval is an estimate, or if the figure describes a piece of the rows.
+    subtracted first. None if no risk is left, if the figure has no interval or only an approximate one (from redrawn noise), or
+    if it describes a piece of the rows.
     """
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:

@@ -96,7 +96,7 @@ def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
 
 
 def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """Return the document of a new release with the parts of all options; it has the planned parts already.
+    """Return the document of a new release with the parts of all options. The given document already has the planned parts.
 
     Parameters
     ----------

@@ -390,7 +390,9 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """Write the shipped configuration of a first or a later year, with its year and the earlier releases."""
+    """Write the configuration that comes with the program, for a first or a later year; fill in the year and the earlier
+    releases.
+    """
     from synthrelease.resources import resource
 
     later = bool(released) and not again

@@ -208,8 +208,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair is the compared column of two members, with number = "agreement", or the column of a member
-        and a column to group by.
+        """Return whether this criterion checks the pair: the compared column and a column to group by or, with number =
+        "agreement", the compared column in two members.
         """
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:

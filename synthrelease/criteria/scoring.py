@@ -50,7 +50,7 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """The smallest noisy slack that passes, in sensitivities. Noise alone reaches it with probability at most
+        """The smallest noisy slack that passes, in units of the sensitivity. Noise alone reaches it with probability at most
         `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)

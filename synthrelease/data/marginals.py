@@ -113,7 +113,8 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return all subsets of `columns` columns that lead to at most `largest` columns, depth first, each once.
+    """Return, depth first, every subset of at most `largest` columns, and the larger subsets from which these are reached by
+    summing out one column at a time; each subset once.
 
     Each item has the number of columns that were summed out, and the remaining columns.
     """

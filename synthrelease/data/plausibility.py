@@ -172,8 +172,8 @@ class Plausibility:
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return, for each group of columns that rules tie together and for each other column, the allowed combinations of
-        bins.
+        """Return the allowed combinations of bins, for each group of columns that share rules and for each of the remaining
+        columns.
 
         Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables the combinations are those
         of existing members. `follow` turns combinations into rows.

@@ -241,8 +241,8 @@ def _texts(array: Any) -> Texts:
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
-    """Return whether all lines are surely shorter than `longest` bytes, because every stretch of half that length has a line
-    end.
+    """Return True if every block of `longest` / 2 bytes contains a line end: then every line is shorter than `longest` bytes.
+    False does not mean that a line is longer.
     """
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))

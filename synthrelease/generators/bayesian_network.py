@@ -423,8 +423,9 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     """Draw a bin for each of n rows, by the conditional probabilities given the bins of its parents; a bin of probability 0 is
     never drawn.
 
-    The bin increases with the uniform number. So most of the equal parts of [0, 1) lead to one bin, which a table stores (Chen
-    & Asmussen's guide table); only in the other parts is the bin searched.
+    Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. So most of the equal
+    parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table); only in the other parts is the bin
+    searched.
 
     Parameters
     ----------

@@ -372,8 +372,8 @@ class MarginalsGenerator(MeasuringGenerator):
     def peak_cells(self, layout: Layout) -> int:
         """Return the estimated peak number of cells: of sampling, or of the optimiser, whichever is larger.
 
-        The optimiser stores thirty steps of the measured cells and a few copies of the cliques. With agreements it stores
-        thirteen copies.
+        The optimiser stores the measured cells for each of its last thirty steps, and a few copies of the cliques. With
+        agreements it stores thirteen copies.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         of_agreements = 13 * max(int(self.effort(layout)), self._room(layout)) if self.agreeing(layout).pairs else 0

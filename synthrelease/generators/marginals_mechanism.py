@@ -8,8 +8,8 @@ changes by at most the highest minus the lowest score: its stated `sensitivity` 
 that share one noise changes by at most its sensitivity, and together they cost eps_i (theory 9.18, one noise for many numbers).
 Costs add up by sequential composition.
 
-With Gaussian noise there are only tables: squared l2 sensitivity 2, each at its rho_j, and all together are mu-Gaussian, mu^2 /
-2 the sum of all rho_j (theory 9.13, rounded Gaussian noise).
+With Gaussian noise only tables are measured. Each has squared l2 sensitivity 2 and costs rho_j. Together they satisfy
+mu-Gaussian differential privacy, where mu^2 / 2 is the sum of all rho_j (theory 9.13, rounded Gaussian noise).
 
 Rare bins that are counted separately have no additional cost: their rows are in no table, and add the middle score to every
 sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and changes the count of the bin by 1

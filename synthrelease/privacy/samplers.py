@@ -354,8 +354,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return (n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: acceptance then does not
-    depend on the later bits.
+    """Return an (n,) boolean array: true where the first bits of the coin already decide acceptance, because they are below 1 -
+    (c w t + t^2 / 2) with t rounded up.
 
     In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
     """

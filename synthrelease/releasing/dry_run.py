@@ -2,9 +2,9 @@
 
 Every generator family is tried in its smallest and in its largest configuration, with the code of a release: one-off fits, the
 generator, the projection, the criteria or the joint test, and the figures after acceptance. The table has the columns and bins
-of the private one, and rows drawn uniformly over all cells that the rules allow, always the same ones. It contains nothing
-private, so messages may show the place of an error, its time and its memory. Rejected rounds mean nothing here, because such
-rows are no population.
+of the private one. Its rows are drawn uniformly over all cells that the rules allow, and are the same in every run. It contains
+nothing private, so messages may show the place of an error, its time and its memory. Rejected rounds mean nothing here, because
+such rows are no population.
 
 `MadeUp` is a `PrivateCounts` whose failures keep their cause. Only this file makes one, from rows that it has drawn itself.
 """

@@ -69,7 +69,7 @@ def search_engines(dataset: Dataset) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """The texts of the part for everyone in one language.
+    """The texts, in one language, of that part of the data card which is for everyone.
 
     Attributes
     ----------

@@ -388,8 +388,9 @@ def prediction(
 ) -> ExactFigures:
     """Return |MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
 
-    The bound is 2 (U - L) / n, or with the two known lines (largest - smallest gap of a record) / n. Here n are the synthetic
-    rows that have both columns; a record that lacks one has a gap of 0.
+    The bound is 2 (U - L) / n or, if it is computed from the two known lines, (largest gap - smallest gap) / n. The gap of a
+    record is the difference of its absolute errors under the two lines. Here n are the synthetic rows that have both columns; a
+    record that lacks one has a gap of 0.
     """
     valued = rows.valued("a", "b")
     n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued

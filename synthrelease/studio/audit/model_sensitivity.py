@@ -34,7 +34,7 @@ PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4
 
 
 _WHOLE = 24 * STEPS
-"""A number for which all losses are whole multiples of 1 over it, because every scale of noise divides it."""
+"""A number D such that every loss is a whole multiple of 1/D: every scale of noise divides D."""
 _MEASURED = (
     ("a:b", None, None),
     ("a + 2 b", None, None),
@@ -215,8 +215,8 @@ def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
 
 
 def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
-    """Return the counts of a table of an adaptive generator, which get Gaussian noise. For two changed counts, the squared l2
-    change equals the l1 change.
+    """Return the counts of a table of an adaptive generator, which get Gaussian noise. Two counts change by 1 each, so the
+    squared l2 change equals the l1 change.
     """
     recorder = Recording()
     Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))

@@ -62,7 +62,7 @@ _FEW = 20
 """More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number."""
 _RATHER_FEW, _VERY_FEW = 8, 5
 _MANY = 50
-"""Numbers with gaps are taken for codes if there are at least so many rows per different number."""
+"""Numbers with gaps are taken for codes if there are at least this many rows per distinct number."""
 _DOUBT = 1.0
 """Up to this sum of points, the steward is asked about the decision."""
 _YEARS = range(1850, 2101)

@@ -44,7 +44,9 @@ MOST_GROUPS = 6
 MOST_OFF = 0.1
 """The largest accepted error of a bin of a single column in a draft, as a share of the rows."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
-"""The least share of associations that a good draft preserves: of all pairs, or of the strongest if the rest is unknown."""
+"""The least share of associations that a good draft preserves: of all pairs of columns, or of the strongest pairs if the share
+of all pairs is unknown.
+"""
 ATTEMPTS = 6
 """The number of noisy fits that must meet a threshold."""
 _ROOM = 1.25

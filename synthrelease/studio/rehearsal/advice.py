@@ -88,7 +88,7 @@ class Outlook:
     typical_rounds : median over the fits of the mean number of rounds. About half of all releases need no more.
     nothing : mean probability that no table is accepted.
     nothing_high : upper end of a 95% interval for `nothing`, from these attempts; 0 for a search without a limit.
-    fits : number of private fits behind these values; 1 if nothing is fitted once, or if too little is known of each fit.
+    fits : number of private fits behind these values; 1 if rounds share no fit, or if no fit has enough attempts.
     unlucky : number of fits that accept less than a tenth of what all fits accept on average. A few such fits make the mean
         number of rounds large although nearly every release needs few rounds.
     """

@@ -48,7 +48,7 @@ def _intervals(
 
     Parameters
     ----------
-    description : the text for screen readers, from which the ids of the picture are made, too.
+    description : the text for screen readers. The ids in the picture are also derived from it.
     bands : for each label the lower end, the dot and the upper end, from 0 to `right_end`.
     axis, limit_name : the texts of the axis and of the limit.
     """

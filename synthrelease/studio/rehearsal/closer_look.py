@@ -179,7 +179,7 @@ class PublicJudge:
 
 
 def merged(table: Counts, configuration: Configuration) -> Counts:
-    """Return rows over atomic cells on the bins of a configuration."""
+    """Return a table of atomic cells merged into the bins of a configuration."""
     transformation = configuration.transformation
     return table.merge(transformation.layout, transformation.maps)
 

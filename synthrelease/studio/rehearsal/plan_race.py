@@ -667,7 +667,9 @@ class PlanRace:
         return not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, *, final: bool = False) -> Kept | None:
-        """Return the share that the fits of a plan preserve; None if a fit fails. First trials of a plan are made once."""
+        """Return the share of the associations that the fits of a plan preserve; None if a fit fails. First trials of a plan
+        are made once.
+        """
         plan = raced.unpublished, raced.purse, raced.told.tables
         if final:
             return self._fits(raced, final=True)

@@ -245,7 +245,8 @@ def rehearse(
 ) -> Rehearsal:
     """Rehearse a release on public data. Reads nothing private, and has no privacy guarantee.
 
-    Results are stored at once in attempts.sqlite in the folder `request.out`. The same call continues an earlier one.
+    Results are stored at once in attempts.sqlite in the folder `request.out`. A call with the same
+    arguments continues an earlier rehearsal.
 
     Raises
     ------
