@@ -101,8 +101,8 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_p
     [
         ("potilaat", "Did you mean 'potilas'?"),
         ("potilaat:2", "found 'potilaat'. Did you mean 'potilas'?"),
-        ("potilas:0", "from 1 to 1000 after 'potilas:', found '0'"),
-        ("potilas:many", "from 1 to 1000 after 'potilas:', found 'many'"),
+        ("potilas:0", "expected 1 to 1000 rows of each person after 'potilas:', found '0'"),
+        ("potilas:many", "expected 1 to 1000 rows of each person after 'potilas:', found 'many'"),
     ],
 )
 def test_a_wrong_answer_is_told_before_the_work(
