@@ -55,11 +55,12 @@ def one_round(*arguments, whole=whole):
             if number == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
             yield piece
+        os.kill(os.getpid(), signal.SIGKILL)
     network.BayesianNetwork.pieces = pieces
     return whole(*arguments)
 release.one_round = one_round
 """
-"""Kills the process of a round when two pieces of its rows are drawn, and the third is about to be counted."""
+"""Kills the process of a round when two pieces of its rows are drawn, or all of them if a model has fewer."""
 
 WRITING = """
 import signal
