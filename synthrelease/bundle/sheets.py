@@ -15,7 +15,7 @@ from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.answers.stated import question
 from synthrelease.bundle.card import counts_of, numbers, uses_in_words
 from synthrelease.bundle.card.numbers import environment, labelled_title, program, said
-from synthrelease.bundle.card.sections import Useful, data_protection, pairs_of, person_text, right_guess
+from synthrelease.bundle.card.sections import Useful, carried_pairs, data_protection, person_text, right_guess
 from synthrelease.bundle.estimates import CSV
 from synthrelease.bundle.formats import STATA_WORDS
 from synthrelease.bundle.options import statements
@@ -23,7 +23,6 @@ from synthrelease.criteria import explain
 from synthrelease.criteria.facts import noise_deviation
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.published.associations import of_document
 from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.commitment import beyond
 from synthrelease.published.document import BEFORE, ReleaseDocument
@@ -57,7 +56,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
     column = alone[-1] if pair is None else pair[1]
     bins = () if means is None else zip(means[1].labels, means[1].numbers, strict=True)
     every = {frozenset((first, second)) for table in together for first in table for second in table if first != second}
-    carried, useful = pairs_of(of_document(document)), Useful.of(document)
+    carried, useful = carried_pairs(document), Useful.of(document)
     return _sheet(
         QUESTIONS_NAME,
         title=labelled_title(document),
@@ -165,7 +164,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
     return _sheet(
         NAME,
         document=document,
-        uses=uses_in_words(pairs_of(of_document(document))),
+        uses=uses_in_words(carried_pairs(document)),
         title=labelled_title(document),
         claim=claim(document),
         right=right_guess(document, whole_person=document.domain.persons is not None),

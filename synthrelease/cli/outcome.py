@@ -147,9 +147,8 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
 
     from synthrelease.bundle.card import uses_in_words
     from synthrelease.bundle.card.numbers import probability, rounded_up
-    from synthrelease.bundle.card.sections import pairs_of, rows_left_out
+    from synthrelease.bundle.card.sections import carried_pairs, rows_left_out
     from synthrelease.bundle.limits import LEVEL, band_columns, error_band
-    from synthrelease.published.associations import of_document
 
     test = document.selection.joint_test
     criteria = so_many(len(document.criteria), "acceptance criterion", "acceptance criteria")
@@ -173,7 +172,7 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
             f"The share of rows with {'any one value of a column' if columns == 1 else values} differs from the share in the "
             f"file by at most {rounded_up(100 * band)} percentage points (confidence {float(LEVEL):.0%})."
         )
-    yield from uses_in_words(pairs_of(of_document(document)))
+    yield from uses_in_words(carried_pairs(document))
     if (excluded := rows_left_out(document)) is not None:
         words = excluded_words(excluded, of_persons=document.domain.persons is not None)
         yield Text(words, style="yellow" if excluded.many else "")

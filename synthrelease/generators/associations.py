@@ -344,6 +344,11 @@ class Associations:
                 yield self.of(first, second)
 
     @cached_property
+    def carried(self) -> CarriedPairs:
+        """Return a summary of the pairs that the rows carry."""
+        return CarriedPairs.of([self])
+
+    @cached_property
     def triples(self) -> tuple[Association, ...]:
         """Return the associations of three columns that the rows carry."""
         shown = {name: self._plain(name) for name in self.layout.columns}

@@ -33,6 +33,7 @@ from synthrelease.generators.projections import published_projection
 from synthrelease.privacy.charges import NOT_COVERED
 from synthrelease.privacy.curves import exp_up, least_wrong
 from synthrelease.privacy.plan import RowsLeftOut, loss_of_groups
+from synthrelease.published.associations import of_document
 from synthrelease.published.charges import CriterionPart, IntervalPart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
@@ -75,11 +76,16 @@ class AssociationLines:
         return uses_of(self.pairs)
 
 
+def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
+    """Return the pairs of columns whose association the rows of a release preserve, as `pairs_of`."""
+    return pairs_of(of_document(document))
+
+
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
     """Return the pairs of columns whose association the rows preserve; None for one column, or for changed settings of the
     generator.
     """
-    return None if associations is None or len(associations.names) < 2 else CarriedPairs.of([associations])
+    return None if associations is None or len(associations.names) < 2 else associations.carried
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
