@@ -79,8 +79,10 @@ def verify_scout(folder: Path) -> Report:
         document = _read(files.get(NAME, b""))
         checks.append(Check(name=NAME, found=f"{len(document.columns)} columns, {document.rows:,} rows"))
         checks.append(Check(name="cap", found=_cap_words(document), problems=tuple(_cap_problems(document))))
-        checks.append(Check(name="tables", found="cells that follow the codebook", problems=tuple(_table_problems(document))))
-        again, other = files_of(document), document.written_by != __version__
+        other = document.written_by != __version__
+        wrong = tuple(_table_problems(document, other))
+        checks.append(Check(name="tables", found="cells that follow the codebook", problems=wrong))
+        again = files_of(document)
         compared = [name for name in again if not other or name in (NAME, "counts.csv") or name not in files]
         wrong = tuple(
             f"{name}: expected the contents of {NAME}, found others" for name in compared if files.get(name) != again[name]
@@ -120,7 +122,8 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
         yield "columns: with a delta of 0, expected only codes or numbers, found texts without a list of codes"
 
 
-def _table_problems(document: ScoutDocument) -> Iterator[str]:
+def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
+    """Yield the problems of the tables. Another version may have chosen other cells among the finest ones."""
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:
@@ -131,8 +134,8 @@ def _table_problems(document: ScoutDocument) -> Iterator[str]:
         column, wanted = part.column, f"{part.name}: expected"
         if column.kind == "number":
             edges = part.lower_limits
-            chosen = column.second_look(part.first, document.deviation)
-            if edges != chosen if document.written_by == __version__ else [*edges] != sorted({*edges} & {*column.atoms}):
+            chosen = sorted({*edges} & {*column.atoms}) if other else column.second_look(part.first, document.deviation)
+            if edges != tuple(chosen):
                 yield f"{wanted} the cells that follow from its first table, found other cells"
             if len(part.first) != len(column.cells) + 2 or len(part.second) != len(edges) + 2 or part.counts:
                 yield f"{wanted} tables of {len(column.cells) + 2} and {len(edges) + 2} counts, found other tables"

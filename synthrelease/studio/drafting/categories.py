@@ -165,15 +165,17 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
     if not by_words or not are_too_many(rows_of):
         return drafted
     joined = with_neighbours_joined(drafted, COMMON)
-    return joined if len(joined.groups or joined.codes) <= MAX_CATEGORIES else _in_rounded_steps(drafted)
+    return joined if len(joined.groups or joined.codes) <= MAX_CATEGORIES else _in_rounded_steps(drafted) or joined
 
 
-def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft:
-    """Return a column of numbers and an open class, such as 0, 1, ..., 89, 90+, in at most about 20 groups of 2, 5, 10, ..."""
+def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
+    """Return a column of whole numbers and an open class, such as 0, 1, ..., 89, 90+, in about 20 groups of 2, 5, 10, ... at
+    most; None for other columns.
+    """
     numbers = [float(text) for text in column.codes if NUMBER.fullmatch(text)]
     if len(numbers) < len(column.codes) - 2 or not all(map(float.is_integer, numbers)):
-        return with_neighbours_joined(column, COMMON)
-    step = next(step for step in _STEPS if (max(numbers) - min(numbers)) <= _FEW_GROUPS * step or step == _STEPS[-1])
+        return None
+    step = next((step for step in _STEPS if max(numbers) - min(numbers) <= _FEW_GROUPS * step), _STEPS[-1])
     groups = dict[str, list[str]]()
     for text in column.codes:
         groups.setdefault(str(float(text) // step) if NUMBER.fullmatch(text) else text, []).append(text)
