@@ -1,8 +1,9 @@
 """Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
-The noisy sums are about rows that were drawn from the kept rows of the file. The draw adds a normal error to the noise. Its
-variance is the omitted part of the rows times the variance of a sample from a population (theory 13.10, numbers of the file).
-Statements about the file's own values also allow for the unknown place of each value in its bin (theory 13.11, values in bins).
+The noisy sums describe rows that were drawn at random from the kept rows of the file. The draw adds an error to the noise,
+which is treated as normal. The variance of this error is the share of kept rows that were not drawn, times the variance of a
+sample from a population (theory 13.10, numbers of the file). Statements about the exact values in the file also allow for the
+unknown position of each value in its bin (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -28,28 +29,28 @@ from synthrelease.published.measurements import NotSample
 # The interval of a ratio of two noisy sums has all ratios that their noise does not contradict (theory 13.8, measured ratios).
 
 _REPEATS = 3
-"""Largest number of times that the quantile is computed again at the resulting end."""
+"""Largest number of times that the quantile is computed again at the end of the interval."""
 
 _CLOSE = 1e-6
-"""Smallest relative change of the distance from the estimate that needs another iteration."""
+"""Relative change of the distance from the estimate below which the iteration stops."""
 
 
 _CANCELLED = 1e-11
-"""Relative size below which a variance is only rounding error of its terms."""
+"""Relative size below which a variance is treated as rounding error."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratio:
-    """A ratio numerator / denominator of two sums over rows with noise.
+    """Ratio of two noisy sums over rows.
 
     Attributes
     ----------
     numerator, denominator : values with their noise.
     weights : (2, n_noises) weights of the noises in numerator and denominator.
     sampling : (2, 2) covariance matrix of the two sums over draws of the rows; 0 if only the drawn rows are meant.
-    lowest, highest : the possible range of the ratio.
-    step : step of the lattice of the numerator; 1 for counts of rows.
-    clustered : whether members of one root, which are drawn together, may count in this ratio and in another ratio.
+    lowest, highest : smallest and largest possible ratio.
+    step : smallest difference between two possible numerators; 1 for counts of rows.
+    clustered : whether two members of one root, which are drawn together, may count in two compared ratios.
     between : (n_groups,) numerator - ratio * denominator in each random group of clusters, if `sampling` is estimated from
         their differences; otherwise empty.
     """
@@ -67,19 +68,19 @@ class Ratio:
 
     @property
     def estimate(self) -> float:
-        """The estimate within the possible range; NaN if the denominator is not above 0."""
+        """The estimate, limited to the possible range; NaN if the denominator is not positive."""
         return float(np.clip(self.quotient, self.lowest, self.highest))
 
     @property
     def standard_error(self) -> float:
-        """The standard error by the delta method; NaN if the denominator is not above 0."""
+        """The standard error by the delta method; NaN if the denominator is not positive."""
         return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return both ends of the interval. It has all possible values if, given the noise, the denominator may be 0.
+        """Return both ends of the interval: the whole possible range if the noise allows a denominator of 0.
 
-        If no possible ratio remains, the noise exceeded its limits. The interval then begins at the nearest possible ratio and
-        keeps its length on that side, so it is never empty.
+        If the interval lies outside the possible range, its nearer end moves to the nearest possible ratio, so it is never
+        empty.
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
@@ -97,11 +98,11 @@ class Ratio:
 
     @property
     def quotient(self) -> float:
-        """The unrestricted estimate, possibly outside the possible range; NaN if the denominator is not above 0."""
+        """The ratio, not limited to the possible range; NaN if the denominator is not positive."""
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
-        """Return the ratio with the variance between random groups of clusters as its sampling variance, if this is larger.
+        """Return the ratio with the variance between random groups of clusters, if this exceeds its sampling variance.
 
         Theory 13.20, random groups of clusters.
 
@@ -116,7 +117,7 @@ class Ratio:
         return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
-        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator equals the limit of its noise.
+        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator reaches the limit of its noise.
 
         Parameters
         ----------
@@ -156,8 +157,8 @@ class Ratio:
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return the squared ratio of the t quantile to the normal quantile, because a variance from few groups needs a wider
-    interval.
+    """Return the squared ratio of the t quantile to the normal quantile. It widens an interval whose variance comes from few
+    groups.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -165,9 +166,7 @@ def _wider(degrees: int, confidence: float) -> float:
 
 
 def _along(covariance: np.ndarray, ratio: float) -> float:
-    """Return the variance of numerator - ratio * denominator. It is 0 if only rounding error remains, as for the mean of a
-    single bin.
-    """
+    """Return the variance of numerator - ratio * denominator, with 0 in place of a pure rounding error."""
     terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
     variance = float(sum(terms))
     return variance if variance > _CANCELLED * sum(map(abs, terms)) else 0.0
@@ -175,15 +174,14 @@ def _along(covariance: np.ndarray, ratio: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """The part of the sample design that matters for an answer.
+    """Properties of the sample design that an answer needs.
 
     Attributes
     ----------
     reasons : the reasons why the answer has no interval for a population; empty if it has one.
-    effect : the design effect, which is the variance divided by that of a simple random sample of as many rows.
-    not_drawn : the part of the population that is not among the rows of the noisy tables; 1 if the size of the population is
-        not stated.
-    groups : the column with random groups of clusters, whose differences give the variance; empty if none is needed.
+    effect : the design effect: the variance divided by the variance of a simple random sample of the same size.
+    not_drawn : the share of the population outside the rows of the noisy tables; 1 if the size of the population is not stated.
+    groups : the column with the random group of each cluster, if the variance between these groups is used; otherwise empty.
     """
 
     reasons: tuple[NotSample, ...]
@@ -193,7 +191,7 @@ class Sampling:
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
-        """Return the stated design for the columns of a question.
+        """Return the stated sample design for the columns of a question.
 
         Weights correct for unequal probabilities, so an answer with the design weight has an interval for the population.
         """
@@ -208,7 +206,7 @@ class Sampling:
 
     @classmethod
     def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
-        """Return the stated design for a question about these columns."""
+        """Return the stated sample design for a question about these columns."""
         made_up_for = ("design weights", "calibration to totals") if weighted else ()
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design
@@ -229,7 +227,7 @@ class Sampling:
 
 
 def possible(covariance: np.ndarray) -> np.ndarray:
-    """Return the nearest covariance matrix. Noise can give an estimate negative eigenvalues, which become 0."""
+    """Return the nearest covariance matrix: negative eigenvalues, which noise can cause, become 0."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
@@ -250,7 +248,7 @@ class Counted:
     ----------
     asked : the question; for members, the question about one slot, in the columns of wide rows.
     columns : columns of the cells, in the order of the release.
-    counts : (n_cells,) mask of the cells that count.
+    counts : (n_cells,) True for cells that count.
     """
 
     asked: Question
@@ -269,7 +267,7 @@ class Counted:
 
 
 def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
-    """Return the parts that add up to a share, mean or median: the rows, or the members in each slot.
+    """Return the parts whose results add up to a share, mean or median: the rows, or the members in each slot.
 
     Raises
     ------
@@ -283,7 +281,7 @@ def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
 
 
 def counted(tables: NoisyTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None) -> Counted:
-    """Return the cells of some columns, with a mask of those in which a row, or the member in a slot, counts.
+    """Return the cells of some columns, and which of them count the rows (or the members in a slot) of a question.
 
     Parameters
     ----------
@@ -320,15 +318,16 @@ def _cells(tables: NoisyTables, question: Question, names: Iterable[str], valued
 
 
 def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray) -> np.ndarray:
-    """Return an upper estimate of the (m, m) sum over roots of v v', where v are m figures added up over the members of a root.
+    """Return an upper estimate of the (m, m) sum over roots of v v', where v are m statistics summed over the members of a
+    root.
 
-    With one part, it is the sum of this part. Products of two slots come from a table that contains both. Without such a table
-    the bound is used that, for any c > 0, v w' + w v' is at most c v v' + w w' / c.
+    With one part, the result is the sum of this part. Products of two slots come from a table that contains both slots. Without
+    such a table, v w' + w v' is bounded by c v v' + w w' / c for some c > 0.
 
     Parameters
     ----------
-    figures : for each part, the (m, n_cells) contributions of its cells.
-    own_sums : (n_parts, m, m) the same sum over the members of each slot alone.
+    figures : for each part, the (m, n_cells) contributions of its cells to the statistics.
+    own_sums : (n_parts, m, m) the sum of v v' over the members of each slot alone.
     """
     own_sums = np.array([possible(matrix) for matrix in own_sums])
     total: np.ndarray = own_sums.sum(axis=0)
@@ -344,7 +343,8 @@ def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 
 
 def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the (m, m) sum over roots of v w' + w v', for figures v and w of two slots; None if no table contains both."""
+    """Return the (m, m) sum over roots of v w' + w v' for the statistics v and w of two slots; None if no table contains
+    both."""
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
         return None
@@ -365,26 +365,25 @@ _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
 """For the share x of N drawn rows, the variance along (1, -x) is x (1 - x), whatever the noisy tables say (Wilson 1927)."""
 
 _FAR = 12.0
-"""Number of standard errors from 1/2 beyond which a share decides the bin of the median, whatever its interval is."""
+"""Number of standard errors from 1/2 beyond which a share decides the bin of the median without its interval."""
 
 
 _TIE = 1e-12
-"""Tolerance for a share that equals the part of a quantile except for rounding."""
+"""Tolerance for rounding when a share is compared with the probability of a quantile."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Average:
-    """A share or mean over some rows, with one number for each cell.
+    """A share or mean over some rows, computed from a number for each cell.
 
     Attributes
     ----------
-    file, population : the ratio of the same two noisy sums, with the error of drawing the rows from the file, and of drawing
-        them from a population.
+    file, population : the ratio of two noisy sums; its error includes the draw of rows from the file, or from a population.
     middle : the constant that was subtracted from the numbers.
-    squares : approximate sum of squares of the numerator over the drawn rows; for members, over their roots.
+    squares : approximate sum of squared contributions of the drawn rows to the numerator; for members, of their roots.
     of_root : largest contribution of a row to the denominator: 1, or the number of members of a root.
-    own : the same averages with other possible weights of the file within their classes; empty if every row of a class has its
-        representative weight, or if a class has no known limits.
+    own : the same average with other weights that the classes of weights allow; empty if every row has the representative
+        weight of its class, or if a class has no known limits.
     """
 
     file: Ratio
@@ -420,7 +419,7 @@ def term_in(tables: NoisyTables, question: Question, label: str, averages: list[
 
 
 def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
-    """Yield each group (all rows, each bin of `by`, or two groups) as its label and the average of each figure over its rows.
+    """Yield each group of a question (all rows, the bins of `by`, or two groups): its label and its averages.
 
     For members, averages are added up over slots.
     """
@@ -447,14 +446,14 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Figure:
-    """The values with which the rows of each cell count.
+    """The numbers with which the rows of each cell enter an average.
 
     Attributes
     ----------
-    values : for each part, (n_cells,) values minus `middle`.
-    low, high : the smallest and largest possible value.
-    weightings : for each part, (n_cells,) weights of the rows: first the representative weights of classes, then other possible
-        weights of the file (`_weightings`).
+    values : for each part, (n_cells,) numbers minus `middle`.
+    low, high : the smallest and largest possible number.
+    weightings : for each part, (n_cells,) weights of the rows: first the representative weights of the classes, then other
+        possible weights (`_weightings`).
     """
 
     values: list[np.ndarray]
@@ -467,13 +466,13 @@ class _Figure:
 def _weightings(
     tables: NoisyTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return the possible weights of the rows of each cell, for a figure of a question.
+    """Return the possible weights of the rows in each cell for an average.
 
     Weights lie between the limits of their classes. An average of a value v is smallest if, for some number t, every row with v
     > t has the smallest weight of its class and every other row has the largest. It is largest in the opposite case. So the
-    averages for each t between two values of the figure enclose the average by the file's own weights (theory 13.18, weighted
-    answers). For a mean of values in bins, averages of lowest values need only the first case, and averages of highest values
-    only the second.
+    averages over all such t enclose the average with the exact weights of the file (theory 13.18, weighted answers). For a mean
+    of values in bins, the average of the lowest values needs only the first case, and the average of the highest values only
+    the second.
     """
     if not question.weight:
         return [[np.ones(len(part.counts)) for part in parts]]
@@ -498,7 +497,7 @@ def _averages(
     figures: Sequence[_Figure],
     survey: Sampling,
 ) -> list[Average]:
-    """Return the average of each figure over some rows; an empty list if no row is possible.
+    """Return the averages over some rows; an empty list if no such row is possible.
 
     Parameters
     ----------
@@ -569,7 +568,7 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the variance by the stated design effect, divided by the variance that the weights alone cause; at least 1.
+    """Return the variance by the stated design effect, divided by the variance that the weights cause; at least 1.
 
     Parameters
     ----------
@@ -582,10 +581,9 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
-    """Yield the share of each bin of a column among all rows. The result equals the result of `groups`. The time for each bin
-    does not depend on the number of bins.
+    """Yield the share of each bin of a column among all rows, as `groups` does, in constant time for each bin.
 
-    The computation needs only the number of similar cells. The number n of all rows has no noise.
+    Cells with equal noise are treated together. The number n of all rows has no noise.
     """
     n, every = float(tables.release.n_rows), Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=name, met=every, where=every), tables.release)
@@ -613,7 +611,7 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the labels of the requested groups and, for each part, the (n_cells,) group of each cell (-1 for none)."""
+    """Return the labels of the groups and, for each part, the (n_cells,) group of each cell (-1 for no group)."""
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
         return labels, [
@@ -631,8 +629,9 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the variance of drawing roots, divided by the variance of drawing as many members, if answers do not depend on
-    weights. The result is between 1 and the number of members of a root times the ratio of the largest to the smallest weight.
+    """Return the variance of drawing roots, divided by the variance of drawing equally many members, for answers that do not
+    depend on weights. The result is between 1 and the number of members of a root times the ratio of the largest to the
+    smallest weight.
 
     Parameters
     ----------
@@ -647,7 +646,7 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
 
 
 def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]]:
-    """Return the lowest and highest possible value of each figure (`_figures`)."""
+    """Return the smallest and largest possible number of each average (`_figures`)."""
     if not question.column:
         return [(0.0, 1.0)]
     column = tables.release.by_name[question.parts[0].column]
@@ -657,11 +656,11 @@ def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]
 
 
 def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
-    """Return the figures of a question, each as the (n_cells,) value with which a row of a cell counts.
+    """Return the (n_cells,) number of a row in each cell, for each average of a question.
 
-    For a share, the value is 1 if the condition is met. For a mean, it is the representative value of the bin, followed by the
-    lowest and the highest value if rows of the bin may differ from it. For a median, it is 1 in the first 1, 2, ... bins,
-    without the last.
+    For a share, the number is 1 in cells that meet the condition, otherwise 0. A mean has the representative values of bins
+    and, if values in a bin may differ, also their lowest and highest values. A median has one array for the first bin, the
+    first two bins and so on: 1 in these bins, otherwise 0.
     """
     columns, question = part.columns, part.asked
     if not question.column:
@@ -675,8 +674,8 @@ def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
 
 
 def _numbers(column: PublishedColumn) -> list[np.ndarray]:
-    """Return the (n_present,) representative values of bins, followed by the ends of their values if these differ and are
-    known.
+    """Return the (n_present,) representative values of bins, followed by the lowest and highest value of each bin if these
+    differ and are known.
     """
     ends = column.value_limits
     if tells_values(column) or not np.isfinite(ends).all():
@@ -695,10 +694,10 @@ def _share(tables: NoisyTables, question: Question, shares: list[Average], label
 
 
 def _with_weighted_count(tables: NoisyTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Return a term with the number of persons that the rows in the numerator represent: theory 13.18, weighted answers.
+    """Return a term with the number of persons that the counted rows represent (theory 13.18, weighted answers).
 
-    It is computed as in `counted_rows`, with sums of weights in place of rows. A population has an interval only without
-    declared clusters, whose sizes would be a further error of a count.
+    The number is computed as in `counted_rows`, with sums of weights in place of rows. There is no interval for a population
+    with declared clusters, because the sizes of clusters would add a further error.
     """
     kept_rows, release = tables.kept, tables.release
     times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn
@@ -725,17 +724,17 @@ def _with_weighted_count(tables: NoisyTables, question: Question, share: Average
 
 
 def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
-    """Return a term with the number of rows that a share counts, and nothing else about the share."""
+    """Return a term with only the number of rows that a share counts."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
 
 def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Return the estimated number of kept rows (or members) of the file in the numerator, and its interval: theory 13.10,
-    numbers of the file, (b).
+    """Return the estimated number of kept rows (or members) of the file that a share counts, and its interval (theory 13.10,
+    numbers of the file, (b)).
 
-    Of n rows drawn from K, Y are counted with noise. K is T minus the noise Z of T. So the error of T Y / n is Z Y / n, plus K
-    / n times the error of Y from noise and drawing. So there is one more noise with a known distribution.
+    The noisy count is Y of n rows, drawn from K rows. K is the noisy number T minus its noise Z. So the error of T Y / n is Z Y
+    / n, plus K / n times the error of Y from noise and the draw. The noise Z has a known distribution, too.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -751,19 +750,19 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
 def nearest_row(counted: float) -> int:
     """Return the nearest whole number of rows. A half (up to six decimals) is rounded to the even number.
 
-    So ask.html and this program round the same sum equally, whatever the order of its terms.
+    So ask.html and this program round equally, although they add terms in a different order.
     """
     return round(round(counted, 6))
 
 
 def count_error(tables: NoisyTables, share: Average) -> float:
-    """Return the standard error of such a number of rows, from its noise and the drawing."""
+    """Return the standard error of the number of rows that a share counts, from noise and the draw of rows."""
     times, weights, drawing = _errors_of_a_count(tables, share)
     return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
 def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return the number of kept rows for each drawn row, the weights of the noises, and the variance of the drawn number."""
+    """Return the number of kept rows for each drawn row, the weights of the noises, and the variance from the draw of rows."""
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))
     if share.of_root == 1:
@@ -778,11 +777,10 @@ def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.n
 
 
 def _mean(column: PublishedColumn, label: str, averages: list[Average], level: float) -> Term:
-    """Return the mean of the representative values of bins, with the interval for the mean of the values themselves.
+    """Return the mean of the representative values of bins, with the interval for the mean of the exact values.
 
-    The mean of the values lies between the means of the lowest and of the highest values of their bins. Each end of its
-    interval is an end of the interval of one of these two means (theory 13.11, values in bins). If a sum of the values
-    themselves was measured, its ratio would replace all three.
+    The mean of the exact values lies between the mean of the lowest and the mean of the highest values of their bins. Each end
+    of its interval comes from the interval of one of these two means (theory 13.11, values in bins).
     """
     by_number, *by_ends = averages
     ends, in_bins = by_number.ends(level), not tells_values(column)
@@ -795,10 +793,10 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Return the estimated bin of a quantile and its interval of bins: theory 13.11, values in bins, (b).
+    """Return the estimated bin of a quantile, and the first and last bin of its interval (theory 13.11, values in bins, (b)).
 
     shares : the shares of rows in the first 1, 2, ... bins.
-    part : the part of the rows with at most this value: 0.5 for the median.
+    part : the probability of the quantile: 0.5 for the median.
     """
     bins, empty = range(column.present), any(not share.file.denominator > 0 for share in shares)
     reached = (bin_ for bin_, share in zip(bins, shares, strict=False) if share.file.estimate >= part - _TIE)

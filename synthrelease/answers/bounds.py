@@ -1,4 +1,4 @@
-"""Bound answers with the released figures: the command `bound`.
+"""Bound answers with the criterion values of a release: the command `bound`.
 
 The bounds limit the errors of queries that no criterion names (docs/estimates.md).
 """
@@ -46,7 +46,7 @@ EMPTY = "the group may have no row in the file"
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The released answer, and the lowest and highest answer of the file. `note` says why nothing is known, if so."""
+    """The released answer, and bounds on the answer in the file. If nothing is known, `note` gives the reason."""
 
     answer: float
     low: float
@@ -60,7 +60,7 @@ class Range:
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
-    """Return the range of the number of rows of the file that a figure counts, in whole numbers.
+    """Return the range of a count of rows in the file.
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
 def ratio_range(
     facts: Facts, figure: np.ndarray, size: np.ndarray, undrawn: int = 0, ends: Sequence[np.ndarray] | None = None
 ) -> Range:
-    """Return the range of a share or a mean over the rows of the file that `size` counts.
+    """Return the range of a share or mean over the rows of the file that `size` counts.
 
     Parameters
     ----------
     figure : (n_cells,) weights; 0 if `size` is 0.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
     undrawn : largest number of kept rows of the file that are not in R.
-    ends : the lowest and highest value of the rows of each cell, if these differ from the number in `figure`.
+    ends : the lowest and highest value of the rows of each cell, if these differ from the weight in `figure`.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
@@ -98,13 +98,12 @@ def ratio_range(
 def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, undrawn: int) -> float:
     """Return an upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
 
-    The ratio exceeds x for no table if (figure - x size) . R <= 0 for all tables. For whatever x the iteration ends with, the
-    certified maximum v of this figure gives the bound x + max(v, 0) / rows. Rows that are not in R add their largest
-    contribution.
+    No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this expression
+    for the last x. Then x + max(v, 0) / rows is a bound. Rows outside R add their largest contribution.
 
     Parameters
     ----------
-    rows : a lower bound on size . R. Below 1 the group may be empty, and nothing is known.
+    rows : a lower bound on size . R. Below 1, the group may be empty, so there is no bound.
     """
     largest = float(figure[size > 0].max())
     if rows < _ONE_ROW:
@@ -122,21 +121,21 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return the largest share or mean over at least `rows` rows after up to `undrawn` rows with values of at most `largest`
-    are added.
+    """Return the largest share or mean after up to `undrawn` rows with values of at most `largest` are added to at least `rows`
+    rows.
 
     Parameters
     ----------
-    ratio : its largest value before the addition, at most `largest`.
+    ratio : the largest share or mean before the addition, at most `largest`.
     """
     return (ratio * rows + largest * undrawn) / (rows + undrawn)
 
 
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
-    """Return the range of a share or mean over the members of all slots, from the ranges of the members in each slot.
+    """Return the range of a share or mean over all members, from the ranges for the member in each slot.
 
-    The answer is the mean of the answers of the slots, weighted by their numbers of members. The ends of its range are the
-    extremes over all weights within their ranges (theory 13.16, bounds of members).
+    The answer is the mean of the answers for the slots, weighted by their numbers of members. The ends of the range are the
+    extremes over all possible weights (theory 13.16, bounds of members).
 
     Parameters
     ----------
@@ -167,7 +166,7 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioRange:
-    """A ratio of two shares, and the range of the file's ratio; None if a denominator may be 0."""
+    """A ratio of two shares in the release, and the range of the ratio in the file; None if a denominator may be 0."""
 
     name: str
     answer: float | None = None
@@ -187,22 +186,21 @@ class Bound:
     Attributes
     ----------
     question : the question in words.
-    kind : "count", "share" or "mean"; for a difference, the kind of its two parts.
+    kind : "count", "share" or "mean"; for a difference, the kind of the two compared answers.
     answer : the answer in the released table; for a mean, by representative values of bins.
-    low, high : bounds on the answer of the file with the stated confidence, over the rows that the rules keep and, for means,
-        with their own values. They hold for all queries on the release together.
+    low, high : bounds on the answer in the file with the stated confidence, over the rows that the rules keep. Means are of the
+        exact values. The bounds hold for all queries on the release at once.
     unit : "rows", "" for shares, the column's unit for means.
-    confidence : the probability, given the released table, that its errors are within the limits that the bounds use.
+    confidence : the probability, given the released table, that all limits behind the bounds hold.
     acceptance : the caller's lower bound on the probability that a round is accepted, or None.
     n_rows : number of rows of the release.
     about : the rows of the file that the bounds are about, in words.
     way : how the number of these rows is known: "whole" (all rows of the file), "exact", "counted" (with noise) or "stated".
-    more : largest number of these rows that the release did not use.
-    binned_low, binned_high : bounds on the mean of representative values, if these are not the values of the rows. None
-        otherwise.
-    note : the reason why nothing is known; empty if something is known.
+    more : largest possible number of these rows that the release did not use.
+    binned_low, binned_high : bounds on the mean of representative values; None if these equal the exact values.
+    note : the reason why there is no bound; empty if there is one.
     limits : upper limits of the true errors, one for each criterion that limits other queries.
-    ratios : the ratios of two groups' shares, in addition to their difference.
+    ratios : the risk ratio and odds ratio of two groups, in addition to the difference of their shares.
     measured : a description of the limits from published noisy tables; empty if there are none.
     """
 
@@ -235,9 +233,9 @@ class Bound:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """For a count, its lowest and highest possible share of the rows that the rules keep.
+        """For a count, the lowest and highest possible share of the rows that the rules keep.
 
-        A row that the release did not use changes a count by one or not at all, and a difference by one in either direction.
+        An unused row changes a count by 0 or 1, and a difference by -1, 0 or 1.
         """
         most = self.n_rows + self.more
         return self.low / most, self.high / most
@@ -287,7 +285,7 @@ def value(bound: Bound, number: float) -> str:
 
 
 def limit_in_words(limit: Limit, n_rows: int) -> str:
-    """Return a sentence on the limit of one criterion's true error."""
+    """Return a sentence on the limit of a criterion's true error."""
     score = limit.score
     if math.isinf(limit.limit):
         return (
@@ -338,28 +336,29 @@ def bound(
     confidence: float = 0.95,
     acceptance: float | None = None,
 ) -> Bound:
-    """Answer a query from a release, with bounds on the answer of the file. This needs no private data and costs nothing.
+    """Answer a query from a release, with bounds on the answer in the file. No private data are read and no budget is spent.
 
-    The bounds are about the rows of the file that the public rules keep, with their own values.
+    The bounds concern the exact values in the rows of the file that the public rules keep.
 
     Parameters
     ----------
     release : a loaded release, or its folder.
-    query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1".
-        It asks for the number of rows that meet the condition. Alternatively a whole question of `estimate` for a share or mean
-        without "by": "share gestation_week < 37: mother_age >= 35 against < 35". A question with a column of members is about
-        all members.
-    given : a second condition. The query is then the share of rows that meet `query` among the rows that meet `given`.
-    mean : a column. The query is then its mean over the rows that meet `query` (and `given`) and have a value. The released
-        answer uses representative values of bins.
-    minus : a condition in place of `query`. The query is then the difference of the two answers.
+    query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1". The
+        answer is the number of rows that meet the condition. A query may also be a question of `estimate` about a share or
+        mean, without "by": "share gestation_week < 37: mother_age >= 35 against < 35". A question that names a column of
+        members is about all members.
+    given : a second condition. The answer is then the share of rows that meet `query` among the rows that meet `given`.
+    mean : a column. The answer is then the mean of this column over the rows that meet `query` (and `given`) and have a value.
+        The released answer uses representative values of bins.
+    minus : a second condition. The answer is then the answer for `query` minus the answer for `minus`.
     confidence : at least 0.5 and below 1.
     acceptance : the caller's lower bound on the probability that a round is accepted. It can make bounds narrower if a figure
         is close to its threshold (docs/estimates.md).
 
     Raises
     ------
-    InputError : when the query cannot be read, cuts a bin or meets no row, or the release has no figure to bound errors with.
+    InputError : when the query cannot be read, splits a bin or matches no row, or the release has no criterion value that
+        bounds errors.
 
     Examples
     --------
@@ -407,7 +406,7 @@ def bound(
 
 
 def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
-    """Return the query for a question in the language of `estimate`."""
+    """Return the query that answers a question in the grammar of `estimate`."""
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
@@ -419,7 +418,7 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
 
 
 def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
-    """Return what computes the share or mean of a question, over the rows that meet its `where` and are in one of its groups.
+    """Return the query for the share or mean in a question, over the rows that meet `where` and are in one of its groups.
 
     Parameters
     ----------
@@ -434,7 +433,7 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members: the answers for the member in each slot, weighted by the numbers of such members."""
+    """A share or mean over all members: the answers for each slot, weighted by the numbers of members."""
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
         self.asked, self.group = question, None if number is None else question.groups[number]
@@ -442,13 +441,11 @@ class _OfMembers:
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
     def range(self) -> Range:
-        """Return the range for the file, with its own values."""
+        """Return the range in the file, by exact values."""
         return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins; None if these are the values of the members, or nothing is
-        averaged.
-        """
+        """Return the range by representative values of bins; None if these are the exact values, or for a share."""
         ranges = [measure.binned() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
 
@@ -482,7 +479,7 @@ class _Contrast:
         return f"{self.first.question()}, minus {self.second.question()}"
 
     def ratios(self) -> tuple[RatioRange, ...]:
-        """Return the risk ratio and the odds ratio of two shares, each without numbers if it may be infinite."""
+        """Return the risk ratio and the odds ratio of two shares, without a range if a ratio may be infinite."""
         first, second = self.first.range(), self.second.range()
         return (
             _ratio("risk ratio", first, second, lambda share: share),
@@ -499,7 +496,7 @@ def _ratio(name: str, first: Range, second: Range, scale: Callable[[float], floa
 
 
 class _Measure:
-    """One count, share or mean, or the difference of two; with `slot`, over the members in this slot, from 0."""
+    """One count, share or mean, or the difference of two. With `slot`, it is over the members in this slot, counted from 0."""
 
     def __init__(
         self,
@@ -524,11 +521,11 @@ class _Measure:
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
-        """Return the range for the file, with its own values."""
+        """Return the range in the file, by exact values."""
         return self._asked(values=True)
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins; None if these are the rows' values, or nothing is averaged."""
+        """Return the range by representative values of bins; None if these are the exact values, or without a mean."""
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
         return self._asked(values=False)
@@ -541,16 +538,17 @@ class _Measure:
         return self._range(self.query, self.minus, values)
 
     def members(self) -> Range:
-        """Return the range of the number of members of the slot over which a share or mean is taken."""
+        """Return the range of the number of members in the slot that a share or mean is over."""
         columns, _, group = self._cells(self.query, None)
         facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
-        """Return the columns of a query, an (n_combinations,) mask of the combinations that meet it, and a mask of those over
-        which a share or mean is taken.
+        """Return the columns of a query and two (n_combinations,) masks: the combinations that meet the query, and the
+        combinations that a share or mean is over.
 
-        For members, one more column may show which members exist; the number of members always does.
+        For members, one more column may be added that shows which members exist. The column with the number of members always
+        shows this.
         """
         names, linked = self._columns(query, minus), self.release.linked
         if linked is None or self.place is None:
@@ -598,7 +596,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range, for members of whom the release has none."""
+        """Return the whole possible range, if the release has no such members."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -611,7 +609,7 @@ class _Measure:
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return the (n_combinations,) value with which a row of the group counts, by the bin of the averaged column."""
+        """Return the (n_combinations,) number of a row in the group, by the bin of the averaged column."""
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)

@@ -1,9 +1,9 @@
 """Compare two groups: differences and ratios of two shares or means, with intervals.
 
-The distance from the estimate to an end of the interval of a difference is the square root of the sum of squares of the two
-groups' distances, corrected for their shared noise (method of variance estimates recovery: Zou and Donner 2008; theory 13.13,
-contrasts). Ratios are differences of logarithms, and odds ratios differences of logits. So the interval is as asymmetric and as
-wide as the intervals of the two groups when cells are small.
+Take the distance from the estimate to an end of the interval. For a difference, its square is the sum of the squares for the
+two groups, corrected for their shared noise (method of variance estimates recovery: Zou and Donner 2008; theory 13.13,
+contrasts). Ratios are computed as differences of logarithms, and odds ratios as differences of logits. So the interval is
+asymmetric for small cells, as the intervals of the two groups are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Return the difference, ratio and odds ratio of two shares, without numbers if a denominator may be 0."""
+    """Return the difference, ratio and odds ratio of two shares. A ratio has no numbers if a denominator may be 0."""
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
     for name, scale in scales.items():
@@ -40,13 +40,13 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
 
 
 def of_means(unit: str, first: list[Average], second: list[Average], values_told: bool, level: float) -> Term:
-    """Return the difference of two means, by representative values and for the file's own values.
+    """Return the difference of two means, by representative values and by exact values.
 
     Parameters
     ----------
-    first, second : averages of each group by representative values of bins, followed by those for the ends of bins if these
-        differ and are known.
-    values_told : whether the representative values are the values of the rows.
+    first, second : averages of each group: by representative values of bins and, if values in a bin may differ within known
+        limits, by the ends of bins.
+    values_told : whether the representative values equal the exact values.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
     in_classes = any(average.own for average in (*first, *second))  # nothing is stated about the file's own weights
@@ -60,9 +60,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
 
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
-    """Return the difference of two medians or other quantiles. Their intervals hold together, because each has half of the
-    risk.
-    """
+    """Return the difference of two medians or other quantiles. Each interval has half of the risk, so that both hold at
+    once."""
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
         return None if first_end is None or second_end is None else first_end - second_end
@@ -106,7 +105,7 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 def _both(
     first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> tuple[Interval, Interval]:
-    """Return the interval for the file and for a population; NaN if one of the groups has no information."""
+    """Return the intervals of a contrast for the file and for a population; NaN if one of the groups has no information."""
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
         less(*groups, _correlation(*ratios))
@@ -121,11 +120,10 @@ def _both(
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
-    """Return the intervals of a group for the file and for a population. Without a transformed scale, they are not cut off at
-    the possible range.
+    """Return the intervals of a group for the file and for a population. On the original scale, they are not limited to the
+    possible range.
 
-    An estimate that is cut off is no longer in the middle of its noise, so differences of such estimates would miss in one
-    direction.
+    A limited estimate is no longer in the middle of its noise, so differences of limited estimates would be biased.
     """
     low, high = group.ends(level)[:2]
     if group.file.denominator <= 0 or (low <= group.file.lowest + group.middle and high >= group.file.highest + group.middle):
@@ -144,7 +142,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return one number minus another. For a share, an infinite end means 0 or 1: a share cannot lie outside this range."""
+    """Return the difference of two numbers. For shares, an infinite end stands for a share of 0 or 1."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
     if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # an estimate of 0 (Bonferroni)
@@ -166,14 +164,15 @@ def _together(first: float, second: float, correlation: float) -> float:
 def _correlation(first: Ratio, second: Ratio) -> float:
     """Return the correlation of two quotients, to first order, from their shared noises. The two groups have no common rows.
 
-    Members of both groups may have the same root. The draw then moves both groups, in the worst case in opposite directions.
+    Members of both groups may have the same root. The draw of this root then changes both groups, in the worst case in opposite
+    directions.
     """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance of two quotients. It is 0 for two releases, because their noise and sampling are independent."""
+    """Return the covariance of two quotients. It is 0 for two releases, whose noise and samples are independent."""
     if first.noises is not second.noises:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]
@@ -185,7 +184,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the variance of a quotient from the draw of rows alone."""
+    """Return the variance of a quotient that only the draw of rows causes."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

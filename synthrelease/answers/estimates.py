@@ -61,41 +61,41 @@ SELECTED = (
 def estimate(
     release: PublishedRelease | str | Path, question: str, *, confidence: float = 0.95, together: bool = False
 ) -> Estimate:
-    """Estimate a number of the file from published noisy tables. This needs no private data and costs nothing.
+    """Estimate a statistic of the file from published noisy tables. No private data are read and no budget is spent.
 
-    The number is about the rows of the file that the public rules keep. A release uses a random part of these rows, which adds
-    an error.
+    The statistic concerns the rows of the file that the public rules keep. A release uses a random part of these rows, which
+    adds an error.
 
     Parameters
     ----------
     release : a loaded release, or its folder.
     question : one of
 
-        - `share CONDITION [by COLUMN] [where CONDITION]`: the share of rows that meet the condition, among the rows that meet
-          the second one, for each bin of a column, and how many rows of the file meet both;
+        - `share CONDITION [by COLUMN] [where CONDITION]`: the share of rows that meet the first condition, among the rows that
+          meet the second condition, for each bin of a column. The answer also has the number of rows of the file that meet both
+          conditions;
         - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column over the rows with a value, by the representative
-          values of bins, with an interval for the mean of the file's own values;
+          values of bins, with an interval for the mean of the exact values;
         - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that contains the median of these rows; `quantile 0.9 COLUMN`
-          for the bin that 9 of 10 rows do not exceed;
+          asks for the bin that 9 of 10 rows do not exceed;
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
           the others (with an intercept), over the rows with a value in all of them;
         - the same for members, if the question names columns of members: "mean age by region" is over all members, "mean age_1
           by region" over the first members;
-        - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: two groups
-          against each other. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest".
-          The answer has the difference, the ratio and the odds ratio of shares, and the difference of means and medians (theory
-          13.13, contrasts).
+        - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: a comparison of
+          two groups. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest". The answer
+          has the difference, ratio and odds ratio of shares, and the difference of means and medians (theory 13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
     confidence : confidence of each interval on its own, at least 0.5 and below 1. Over all noise of the run and the draw of
         rows, the probability that a table is released and an interval misses its true value is at most 1 - confidence (theory
         13.10, numbers of the file).
-    together : whether all intervals for the file hold at once with this confidence, and all intervals for a population. They
-        are then wider (Bonferroni).
+    together : whether all intervals for the file hold at once with this confidence, and so do all intervals for a population.
+        The intervals are then wider (Bonferroni).
 
     Raises
     ------
-    InputError : when the question cannot be read or cuts a bin; when no noisy tables are published, or none contains all
+    InputError : when the question cannot be read or splits a bin; when no noisy tables are published, or none contains all
         columns; when the noise is too large for an estimate.
 
     Examples
@@ -127,8 +127,8 @@ def answered(
     Parameters
     ----------
     among : number of intervals that share the risk, including those of this answer.
-    as_first : whether to answer like version 1.0.0: with numbers that are not estimable, with intervals for a population
-        whatever the release declares, and from tables with all columns that a condition names. For `verify`.
+    as_first : whether to answer as version 1.0.0 did, for `verify`: numbers that are not estimable are shown, every answer has
+        an interval for a population, and tables must have all columns that a condition names.
     """
     check_confidence(confidence)
     if (measured := answered_by_models(published, question, confidence=confidence, together=together, among=among)) is not None:
@@ -221,7 +221,8 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Return the number of intervals for the file in an answer. A share also has one for its rows; a mean of bins has two."""
+    """Return the number of intervals for the file in an answer. A share also has one for its number of rows; a mean of bins
+    has two."""
     if question.kind == "slope":
         return len(question.on)
     in_classes = bool(question.weight) and not tells_values(release.by_name[question.weight])
@@ -247,7 +248,7 @@ def _compared(
 
 
 def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list[Term], bool]:
-    """Return the slope of each column, and whether variances around the line may differ between rows."""
+    """Return the slope of each column, and whether the variances around the line may differ between rows."""
     from synthrelease.answers.slopes import slopes
 
     regression, published = slopes(tables, question), tables.release
@@ -263,7 +264,7 @@ def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence on the use of representative values in an answer; empty if they are the values of the rows."""
+    """Return a sentence on the use of representative values in an answer; empty if these equal the exact values."""
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
@@ -306,7 +307,7 @@ def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str
 # six digits are used. An end that was cut off at the possible range is taken to be as far from the estimate as the other end.
 
 _COVERED = ("share ", "mean ")
-"""Kinds of questions with intervals by theory 13.8, measured ratios. The ends of a median's interval are those of bins."""
+"""Kinds of questions whose intervals follow theory 13.8, measured ratios. (The interval of a median consists of bins.)"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,7 +316,7 @@ class StatedChange:
 
     Attributes
     ----------
-    of_bins : whether the numbers use representative values of bins instead of the file's own values.
+    of_bins : whether the numbers use representative values of bins instead of exact values.
     """
 
     estimate: float
@@ -331,7 +332,8 @@ class StatedChange:
 
 
 def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
-    """Return the change between two stated estimates; None without an interval, or for other questions or units."""
+    """Return the change between two stated estimates; None without an interval, for other kinds of questions, or for
+    different units."""
     later, earlier = _interval(later_part), _interval(earlier_part)
     if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):
         return None
@@ -377,7 +379,7 @@ LEVEL = "Level: the mean of the years, weighted by their numbers of released row
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """A release with a question, and the averages of each group."""
+    """The question as read for one release, and the averages of each group."""
 
     name: str
     tables: NoisyTables
@@ -389,26 +391,26 @@ class _Year:
 def trend(
     releases: Sequence[PublishedRelease | str | Path], question: str, *, confidence: float = 0.95, together: bool = False
 ) -> Estimate:
-    """Estimate a share, mean or median in several releases, with intervals for the changes and for the level of all years.
+    """Estimate a share, mean or median in several releases, with intervals for the changes and for the mean level of all years.
 
     The level is the mean of the years, weighted by their rows. Medians have no level.
 
     Parameters
     ----------
     releases : at least two releases in order, loaded or as folders.
-    question : a question of `estimate`, without slopes and without two groups against each other.
+    question : a question of `estimate`, but no slope and no comparison of two groups.
     confidence : confidence of each interval on its own.
     together : whether the intervals of all years, changes and levels hold at once.
 
     Returns
     -------
-    The numbers of each year (`terms`, the level among them) and the changes from each to the next, and from the first to the
-    last (`contrasts`).
+    The numbers of each year and the level (`terms`), and the changes from each year to the next and from the first to the last
+    (`contrasts`).
 
     Raises
     ------
-    InputError : as `estimate`, with the name of the release; for releases with the same name or the same noise; and if other
-        bins give the question another meaning.
+    InputError : as in `estimate`, with the name of the release; when releases have the same name or the same noise; when
+        different bins give the question different meanings.
     """
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
@@ -494,7 +496,7 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
     Raises
     ------
-    InputError : as `read`, with the year's name.
+    InputError : as in `read`, with the year's name.
     """
     try:
         return read()
@@ -504,12 +506,12 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
 
 def _same_noise(first: _Year, second: _Year) -> bool:
-    """Return whether two releases have the same noisy tables. Then the second release adds no information."""
+    """Return whether two releases have the same noisy tables, so that the second release adds no information."""
     return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 
 def _name(folder: Path) -> str:
-    """Return the year in a plan over years, or the name of the folder."""
+    """Return the year of a release in a plan over years, otherwise the name of its folder."""
     try:
         series = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):
@@ -527,9 +529,7 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence of each interval. A part of the error probability of each release is set aside for its noisy
-    number of rows. The rest
-    is divided by `among` and by the `measured_times` of each release, because any of its tables may be the published ones.
+    """Return the confidence of each interval, after the risk is divided.
 
     Parameters
     ----------
@@ -543,7 +543,7 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
 
 def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
-    """Return the later number minus the earlier number of a group."""
+    """Return the change of a group from the earlier to the later year."""
     level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
     later, earlier = later_year.found[label], earlier_year.found[label]
     if not parsed.column:
@@ -563,7 +563,7 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, among: int) -> Term:
-    """Return the weighted mean of the years for a group. For a mean, it is a mean of representative values."""
+    """Return the weighted mean of a group over the years. Means use representative values of bins."""
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
     n_rows = sum(year.tables.release.n_rows for year in years)
@@ -588,7 +588,7 @@ def _level(years: Sequence[_Year], label: str, confidence: float, among: int) ->
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
-    """Return the interval of a weighted mean of independent numbers. Distances to the ends combine like standard errors."""
+    """Return the interval of a weighted mean of independent numbers. The distances to the ends combine like standard errors."""
     middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
     below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))
     above = math.hypot(*(share * (high - estimate) for share, (_, estimate, high) in zip(shares, of_years, strict=True)))

@@ -1,6 +1,6 @@
-"""Turn the statements of a release about sums of rows into linear facts, and find the smallest and largest answer.
+"""Turn the statements of a release about sums of rows into linear constraints, and find the smallest and largest answer.
 
-The facts are constraints of a linear program over the rows that the release used.
+The variables of the linear program are the counts of the rows that the release used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Facts:
     columns : names of the columns, in the order of the release.
     synthetic : (n_cells,) counts of the released table; R has as many rows.
     representative : (n_cells,) for each cell, one of its combinations of bins (the last column varying fastest).
-    kept : (n_cells,) False for cells in which the plausibility rules keep no row of the file.
+    kept : (n_cells,) False for cells whose rows all break a plausibility rule.
     low, high : (n_cells,) limits low <= R <= high.
     rows : (n_rows, n_cells) sparse matrix of the constraints rows . R <= row_limits.
     """
@@ -75,7 +75,7 @@ class Knowledge:
         spare = self.kept.spare(confidence)
         counting = RISK * spare if self.kept.way == "counted" else 0.0
         self.more = self.kept.more(counting)
-        """So many kept rows of the file are not among R, at most."""
+        """Largest possible number of kept rows of the file that are not among R."""
         rest = 1 - (spare - counting)
         self.limits = limits(release, rest, acceptance)
         self.measured = MeasuredLimits.of(release, divided_risk(release, rest, acceptance)[1], acceptance)
@@ -83,7 +83,7 @@ class Knowledge:
 
     @cached_property
     def errors(self) -> tuple[KnownError, ...]:
-        """Return the statement of every finite limit, as its criterion describes it."""
+        """Return the error that each criterion with a finite limit describes."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
@@ -95,7 +95,8 @@ class Knowledge:
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
-        """Return (n_bins,) masks of the released bins in each group of a column; single bins for a column without groups."""
+        """Return (n_bins,) masks of the released bins in each group of a column; one mask for each bin if the column has no
+        groups."""
         if (groups := self.release.groups.get(name)) is None:
             return tuple(np.eye(len(self.release.by_name[name].labels), dtype=bool))
         return tuple(np.array(group.inside) for group in groups)
@@ -114,12 +115,12 @@ class Knowledge:
 
 @dataclass(frozen=True, kw_only=True)
 class Maximum:
-    """An upper bound on a linear figure.
+    """An upper bound on a linear expression in the counts R.
 
     Attributes
     ----------
-    value : upper bound on the figure of every table that agrees with the facts.
-    table : (n_cells,) a table of real numbers whose figure is close to the bound; the synthetic table if the solver failed.
+    value : upper bound on the expression over all tables that agree with the facts.
+    table : (n_cells,) a table of real numbers whose value is close to the bound; the synthetic table if the solver failed.
     """
 
     value: float
@@ -171,7 +172,8 @@ MAX_CELLS = 10_000
 """Largest number of cells of the program. With more, bins that the query does not distinguish are merged."""
 
 MAX_ENTRIES = 400_000
-"""Largest number of entries of the program's matrix. Further sub-tables are left out, so bounds are wider, never wrong."""
+"""Largest number of entries of the program's matrix. Beyond it, sub-tables are left out, so that bounds are wider but still
+valid."""
 
 
 def build_facts(
@@ -186,10 +188,10 @@ def build_facts(
 
     Parameters
     ----------
-    conditions : boolean arrays over the combinations of bins of these columns, whose counts matter. Large tables distinguish
-        only these conditions.
+    conditions : boolean arrays over the combinations of bins of these columns. In large tables, cells with the same values of
+        all conditions are merged.
     keep : a column whose bins are never merged, because it is averaged.
-    means : whether the conditional means are used.
+    means : whether to use the criteria on conditional means.
     """
     builder = _Builder(knowledge, columns, conditions, keep)
     builder.add_cells()
@@ -212,11 +214,11 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return a lower bound on the number of original rows with a value of `averaged` in each group of a column; for None, in
-    all rows.
+    """Return a lower bound on the number of rows of the file in each group of a column that have a value of `averaged`. None as
+    the column means all rows.
 
-    The bound comes from the 1-way table of the column or, if values of the averaged column can be missing, from the table of
-    the two columns.
+    The bound comes from the table of the column or, if the averaged column can have missing values, from the table of both
+    columns.
     """
     present = knowledge.release.by_name[averaged].present
     whole = present == len(knowledge.release.by_name[averaged].labels)
@@ -236,7 +238,7 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """(n_cells,) representative value of an averaged column's bin in S, and its lowest and highest value in R."""
+    """(n_cells,) numbers of an averaged column: its representative value in S, and its lowest and highest value in R."""
 
     number: np.ndarray
     lowest: np.ndarray
@@ -300,7 +302,7 @@ class _Builder:
         return fine.ravel()
 
     def add_cells(self) -> None:
-        """Add the limits of the cells themselves: their errors, and the cells that the rules for original rows exclude."""
+        """Add the limits of single cells: their errors, and the cells that the rules for rows of the file exclude."""
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
             forbidden = excluded(rule, self.schema)
@@ -313,7 +315,7 @@ class _Builder:
         self.high[~self.kept] = 0.0
 
     def add_sub_tables(self) -> None:
-        """Add limits of the cells of tables of fewer of these columns, small tables first, while the program stays small."""
+        """Add limits on the cells of tables of fewer columns, small tables first, while the program stays small."""
         tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
         for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:
             for lowest, highest in self._limits_of(axes):
@@ -321,7 +323,7 @@ class _Builder:
                 self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes))
 
     def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the lowest and highest counts of the cells in the table of these axes, before any merging.
+        """Yield the lowest and highest possible counts in the table of these axes, before any merging.
 
         An absolute error of at most a gives |R - S| <= floor(n a), because counts are whole. A ratio of at most g gives (S + 1)
         / g <= R + 1 <= (S + 1) g.
@@ -351,7 +353,7 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add the measured sums of a numeric column, within bins of another column. Adds nothing if the bins of the numeric
+        """Add the measured sums of a numeric column within the bins of another column. Does nothing if bins of the numeric
         column were merged or split.
         """
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
@@ -366,7 +368,7 @@ class _Builder:
                 self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
     def add_sums(self, error: SumError) -> None:
-        """Add weighted sums over some of these columns whose weights are equal in all merged bins."""
+        """Add weighted sums over some of these columns, if the weights are equal in all merged bins."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
@@ -384,7 +386,7 @@ class _Builder:
     def add_mean(self, error: MeanError) -> None:
         """Add the conditional means of these columns, if the bins of the averaged column are not merged.
 
-        The means are over the rows with a value in the averaged column. Groups of missing values have no mean.
+        The means are over the rows with a value in the averaged column. Groups of missing values are left out.
         """
         if (
             error.column not in self.names
@@ -417,12 +419,13 @@ class _Builder:
         return self.smallest[name, averaged]
 
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
-        """Add the mean of a group that has at least `smallest` rows in R.
+        """Add limits on the mean of a group that has at least `smallest` rows in R.
 
-        Let m be the size below which the criterion fills a group up with the middle w of its range, mu the mean in S, and e the
-        limit. The sum of (value - mu - e) over the rows of R is at most 0 if the group has at least m rows in R, and at most (m
-        - size) max(0, mu + e - w) otherwise; likewise from below. A row's value is at least the lowest of its bin and at most
-        the highest, so that the sum of (lowest - mu - e) R(cell) is at most as much.
+        Let m be the size up to which the criterion fills a small group with the middle w of its range, mu the mean in S, and e
+        the limit. The sum of (value - mu - e) over the rows of R is at most 0 if the group has at least m rows in R, and at
+        most (m
+        - size) max(0, mu + e - w) otherwise; likewise from below. A row's value is at least the lowest value of its bin. So the
+        sum of (lowest - mu - e) R(cell) has the same limit. The other side uses the highest value.
         """
         size = float(self.synthetic[cells].sum())
         if not size:
@@ -441,7 +444,7 @@ class _Builder:
             self._add_sum((sign * (nearest - mean) - most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
-        """Add limits on the count of a condition, from the pairs of similar rows.
+        """Add limits on the count of a condition, which follow from pairs of similar rows.
 
         A row of R that meets the condition is unmatched, or its partner in S meets the condition or is one step outside it. A
         row of S whose similar cells all meet the condition is unmatched, or has a partner in R that meets it.
@@ -463,27 +466,28 @@ class _Builder:
         self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Return the (n_cells,) index of the cell, in the table of these axes, that contains each cell of the program."""
+        """Return, for each cell of the program, the (n_cells,) index of the cell that contains it in the table of these
+        axes."""
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
 
     def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
-        """Return an (n_cells,) mask of the program's cells in these bins of a column; None if merging joined them with other
-        bins.
+        """Return an (n_cells,) mask of the program's cells in these bins of a column; None if these bins were merged with
+        others.
         """
         into = self.into[axis]
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0
         return inside[self._cell_of((axis,))] if (inside[into] == bins).all() else None
 
     def _add_sum(self, weights: np.ndarray, highest: float, lowest: float | None = None) -> None:
-        """Add the fact that a weighted sum of R over all cells is at most `highest` and, if given, at least `lowest`."""
+        """Add the constraint that a weighted sum of R over all cells is at most `highest` and, if given, at least `lowest`."""
         all_cells = np.zeros(len(weights), dtype=np.int64)
         self._add_rows(all_cells, weights, np.array([highest]))
         if lowest is not None:
             self._add_rows(all_cells, -weights, np.array([-lowest]))
 
     def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray) -> None:
-        """Add the facts that, for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""
+        """Add the constraints that, for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""
         first = sum(len(earlier) for earlier in self.limits)
         self.blocks.append((row_of + first, np.broadcast_to(weights, row_of.shape)))
         self.limits.append(limits.astype(float))

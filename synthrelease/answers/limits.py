@@ -1,9 +1,9 @@
-"""Compute limits of true errors from the figures of a release, its measured tables and the draw of its rows.
+"""Compute limits of true errors from a release: its criterion values, its measured tables and the draw of its rows.
 
-The figures of a release had to pass their thresholds. A figure is the true error E of the candidate plus Laplace noise of scale
-b, and it is published only if it is at most the threshold T. Bad candidates are published only with lucky noise, so "figure + b
-ln(1 / (2 risk))" is too small a limit. The limit here takes the selection into account. With F the distribution function of the
-noise, a figure as low as v has, among accepted figures of a candidate with true error E, the probability
+Every criterion value of a release met its threshold. Such a figure is the true error E of the candidate plus Laplace noise of
+scale b. It is published only if it is at most the threshold T. Bad candidates are published only with lucky noise, so "figure +
+b ln(1 / (2 risk))" is too small a limit. The limit below takes this selection into account. With F the distribution function of
+the noise, a figure as low as v has, among accepted figures of a candidate with true error E, the probability
 
     p(v; E) = F(v - E) / F(T - E),
 
@@ -61,12 +61,12 @@ class KeptRows:
     ----------
     way : "whole" (all rows of the file), "exact" (K is published), "counted" (K with noise is published) or "stated" (K is at
         least the stated number).
-    drawn : number of rows that the released figures are about, which are a uniformly random subset of the kept rows.
-    number : K; its noisy value if it was counted, and its lower bound if it was stated.
+    drawn : number of rows that the criterion values describe: a uniformly random subset of the kept rows.
+    number : K if it is published exactly; otherwise its noisy value (counted) or its lower bound (stated).
     most : certain upper bound of K, the number of rows in the file.
     scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b); None without noise.
-    margin : the margin that was subtracted from the counted number, so that enough rows were kept.
-    few : whether a counted number was too small for its margin, so that K may be anything up to it.
+    margin : the margin that was subtracted from the counted number, so that the release does not use more rows than were kept.
+    few : whether the counted number was below its margin, so that K has no lower bound.
     """
 
     way: str
@@ -80,7 +80,7 @@ class KeptRows:
 
     @classmethod
     def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
-        """Return the information in the domain, the charges and the number of rows of a release.
+        """Return the information about K in a release: its domain, charges and number of rows.
 
         A counted number is the number of rows that the release used, plus the margin, unless it was clipped to 1 or to the rows
         of the file. Then it was below or above these limits.
@@ -111,16 +111,16 @@ class KeptRows:
 
     @property
     def shortfall(self) -> float:
-        """The largest probability that fewer rows were kept than the release used, so that public rows filled the gap."""
+        """The largest probability that the rules kept fewer rows than the release used, so that public rows filled the gap."""
         return float(SHORTFALL) if self.way == "counted" else 0.0
 
     @property
     def left_out(self) -> float:
-        """The part of the kept rows that the figures do not cover; its largest possible value if K is stated."""
+        """The share of the kept rows that the criterion values do not cover; its largest possible value if K is stated."""
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return the risk that remains at a confidence, after the probability that public rows filled a gap.
+        """Return the risk that remains at a confidence, after the probability of a shortfall is subtracted.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class KeptRows:
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
-        """Return the smallest and the largest K, wrong with probability at most `risk` in addition to the shortfall."""
+        """Return limits on K, which are wrong with probability at most `risk` in addition to the shortfall."""
         if self.scale is None:
             return self.number, self.most
         reach = DiscreteLaplace(self.scale).rounded_up.limit(risk)
@@ -185,12 +185,12 @@ def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberSum:
-    """Limits low <= sum of steps[bin of the column] * R <= high, over the rows that are `inside`.
+    """Limits low <= sum of steps[bin of the column] * R <= high, over the rows in some bins of another column.
 
     Attributes
     ----------
-    steps : (n_bins,) whole numbers: the numbers of the column's bins on a grid, relative to the middle of their range; 0 for
-        missing values.
+    steps : (n_bins,) whole numbers: the representative values of the bins on a grid, relative to the middle of their range; 0
+        for missing values.
     by, inside : another column, and an (n_bins,) mask of its bins.
     """
 
@@ -208,8 +208,8 @@ class MeasuredLimits:
     Attributes
     ----------
     measurements : the noisy tables on the released bins.
-    risk : probability, over all noise of the run, that a table is released and one of the limits is wrong.
-    each : the risk of each sum.
+    risk : upper bound on the probability, over all noise of the run, that a table is released and one of the limits is wrong.
+    each : the part of the risk for each sum.
     n_sums : number of sums.
     """
 
@@ -234,12 +234,13 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and highest original counts of the table of these columns, in order; None if not measured."""
+        """Return the lowest and highest possible counts in the table of these columns, in order; None if it was not
+        measured."""
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return limits of the original number of rows in the first 1, 2, ... bins of an ordered column; None if not
+        """Return limits on the number of rows of the file in the first 1, 2, ... bins of an ordered column; None if not
         measured.
         """
         present = _in_order(self.release, name)
@@ -252,7 +253,8 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield limits of sums of a column's numbers, within single bins and first bins of the columns measured with it."""
+        """Yield limits on sums of a column's numbers, over single bins and over the first bins of the columns measured with
+        it."""
         for table in self._with([name]) if name in _numbered(self.release) else ():
             steps = _steps(self.release, name)
             for by in table.columns:
@@ -270,7 +272,7 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Yield upper and lower limits of every measured sum of scores."""
+        """Yield upper and lower limits of every measured sum of products."""
         from synthrelease.generators.measured_noise import entry_limit  # here, for few readers of a release have sums
 
         for measured in self.measurements.sums:
@@ -291,7 +293,7 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Return one line about these limits for the bases of a bound."""
+        """Return a line about these limits, for the explanation of a bound."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
@@ -302,11 +304,11 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Return the number of parts into which the risk of a limit is divided; None if no tables are published or the number is
+    """Return the number of parts into which the risk of a limit is divided; None if no tables are published or this number is
     unlimited.
 
-    It is an upper bound of the mean number of measurements before the release; for shared measurements, the number of binnings
-    on which they could have been published.
+    The number is an upper bound on the mean number of measurements before the release. For shared measurements, it is the
+    number of binnings that could have been published.
     """
     measurements = release.measurements
     if measurements is None or not measurements.tables:
@@ -328,7 +330,8 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Return the number of cells in all sub-tables of a table, plus the number of runs of first bins of its columns."""
+    """Return the number of sums with limits: the cells in all sub-tables of a table, and the runs of first bins of its
+    columns."""
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
     runs = sum(max(0, _in_order(release, name) - 1) for name in table.columns)
@@ -343,14 +346,14 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
 
 
 def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:
-    """Return each bin of a column, and its first 2, 3, ... bins if they are ordered. The last run has all ordered bins."""
+    """Return each bin of a column as a mask and, for ordered bins, the masks of the first 2, 3, ... bins."""
     bins = np.arange(len(release.by_name[name].labels))
     runs = range(2, _in_order(release, name) + 1)
     return [*(bins == bin_ for bin_ in bins), *(bins < length for length in runs)]
 
 
 def _numbered(release: PublishedRelease) -> set[str]:
-    """Return the columns whose values all have numbers that are not all equal."""
+    """Return the columns in which every value has a number and these numbers differ."""
     numbers_of = {column.name: column.numbers[: column.present] for column in release.schema}
     return {name for name, numbers in numbers_of.items() if None not in numbers and len(set(numbers)) > 1}
 
@@ -371,7 +374,8 @@ def _in_order(release: PublishedRelease, name: str) -> int:
 
 
 _SHARE_OF_ABSOLUTE = 0.5
-"""Part of the risk for the absolute error, on which every bound rests. It is fixed, so that no figure influences it."""
+"""Part of the risk for the absolute error, which every bound uses. It is fixed, so that it does not depend on a criterion
+value."""
 
 
 _SHARE_OF_MEASURED = 0.5
@@ -384,7 +388,7 @@ class Limit:
     Attributes
     ----------
     index : position of the criterion in the release.
-    score : its released figure.
+    score : its released criterion value.
     limit : the limit in the unit of the figure; infinite if the figure gives none.
     risk : upper bound of the probability, given the released table, that the true error is larger.
     """
@@ -402,11 +406,11 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     ----------
     confidence : between 0.5 and 1.
     acceptance : the caller's lower bound on the probability that a round is accepted, for example from a rehearsal. With
-        `acceptance`, every figure has a second limit, which is finite even near the threshold.
+        `acceptance`, every criterion value has a second limit, which is finite even near the threshold.
 
     Raises
     ------
-    InputError : for a confidence or acceptance out of range, or a release without a usable figure.
+    InputError : for a confidence or acceptance out of range, or a release without a usable criterion value.
     """
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
@@ -428,7 +432,7 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
 
 
 def _has_known_noise(score: Score) -> bool:
-    """Return whether the figure has noise with a known distribution."""
+    """Return whether the noise of a criterion value has a known distribution."""
     return score.mechanism == "Laplace" or score.one_noise is not None
 
 
@@ -449,16 +453,17 @@ def check_confidence(confidence: float) -> None:
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """Return the risks for the limits of figures and for published measurements: half each, if there are measurements.
+    """Return the risks for the limits of criterion values and for published measurements: half each, if there are measurements.
 
-    The division depends on which files are published, never on a figure or a noisy count.
+    The division depends on which files are published, never on a criterion value or a noisy count.
     """
     share = 0.0 if measured_times(release, acceptance) is None else _SHARE_OF_MEASURED
     return (1 - confidence) * (1 - share), (1 - confidence) * share
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
-    """Return the risk of each criterion, by index. The division depends only on kinds, and the risks add up to `risk`."""
+    """Return the risk of each criterion, by index. The division depends only on the kinds of criteria, and the risks add up
+    to `risk`."""
     if not usable:
         return {}
     absolute = [i for i in usable if explanation_of(release.criteria[i].kind).bounds_every_cell]
@@ -488,15 +493,16 @@ def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float
 
 
 def selected_limit(value: float, threshold: float, scale: float, risk: float, step: float = 0.0) -> float:
-    """Return the upper limit of the true error behind an accepted figure.
+    """Return an upper limit on the true error behind an accepted criterion value.
 
     Parameters
     ----------
-    value, threshold : the released figure, and the threshold that it had to meet.
+    value, threshold : the released criterion value and its threshold.
     scale : scale of the Laplace noise.
     risk : between 0 and 1/2.
-    step : step of the grid to which figures are rounded. In the tails, discrete noise z steps from 0 is at most as likely as
-        continuous noise half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2). The figure was rounded by half a step at most.
+    step : step of the grid to which criterion values are rounded. In the tails, discrete noise z steps from 0 is at most as
+        likely as continuous noise half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2). The value was rounded by half a step at
+        most.
     """
     if not value <= threshold:
         return math.inf

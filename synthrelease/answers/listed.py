@@ -1,4 +1,4 @@
-"""List every number that the published noisy tables answer, as the rows of estimates.csv.
+"""List every statistic that the published noisy tables answer, as the rows of estimates.csv.
 
 The list is for readers without this program. It has the bins of each column, the cells of each pair, means by groups, and the
 questions that the release is meant to answer, with their contrasts. Each number equals the answer of `estimate` to the same
@@ -32,7 +32,8 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NOT_ESTIMABLE
 
 MOST_CELLS = 600
-"""Largest number of cells of all listed pairs together, smallest pairs first. A column with more bins has only counts."""
+"""Largest number of cells of all listed pairs together; the smallest pairs come first. For a column with more bins, only
+counts are listed."""
 
 MOST_WEIGHTED = 100
 """Columns with at most this many bins are also listed with the design weight."""
@@ -50,17 +51,17 @@ class EstimateLine:
     statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, also "risk difference",
         "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics that begin with
         "weighted" count every row with its design weight. All others count every row once.
-    column, value : a share or count is of the rows with this value (a bin's label) in this column. A mean, median or slope is
-        of this column. For a median, `value` is the label of its bin.
-    by, group : the statistic is among the rows with the value `group` in the column `by`; "" for all rows. A count is of the
-        rows with both values.
+    column, value : for a share or count, the counted rows have this value (a bin's label) in this column. For a mean, median or
+        slope, `column` is the column that it describes. For a median, `value` is the label of its bin.
+    by, group : the statistic covers the rows with the value `group` in the column `by`; "" for all rows. A count is of the rows
+        with both values.
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
     estimate, standard_error : the estimate from the noisy tables and its standard error; None if it is not estimable. The error
         is also None for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
     population_lower, population_upper : the interval for a population of which these rows are a simple random sample. None if
-        the release declares that they are no such sample, and for the cells of pairs, where it is not computed.
-    told : "yes" or "not estimable".
+        the release declares that its rows are no such sample, and for the cells of pairs, which have no such interval.
+    told : "yes" if the number is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
 
@@ -89,7 +90,7 @@ NAMES = tuple(field.name for field in fields(EstimateLine))
 
 @dataclass(frozen=True, kw_only=True)
 class _InBin(Condition):
-    """The condition of being in one bin of a column, including the bin of missing values."""
+    """The condition that a row is in one bin of a column, including the bin of missing values."""
 
     column: PublishedColumn
     place: int
@@ -106,7 +107,7 @@ class _InBin(Condition):
 def listed(
     release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, as_first: bool = False
 ) -> list[EstimateLine]:
-    """Return all lines: the intended questions, then columns, means by groups, and cells of pairs; empty if nothing is
+    """Return all lines: intended questions, then columns, means by groups and cells of pairs. The list is empty if nothing is
     estimable.
 
     Parameters
@@ -142,7 +143,7 @@ def pairs(
 
     Parameters
     ----------
-    measured : the columns of each noisy table. One table contains both columns of a pair.
+    measured : the columns of each noisy table. A pair is listed if one table contains both columns.
     """
     held = [set(columns) for columns in measured]
     together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= names for names in held)]
@@ -200,7 +201,7 @@ def _asked(
 
 
 def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield a column's mean and median, if it has them, and the share and number of rows of each bin.
+    """Yield the mean and median of a column, if it has them, and the share and number of rows of each bin.
 
     For very many bins, such as areas, only the numbers of rows are listed.
     """
@@ -236,7 +237,7 @@ def _weighted(
 def _answers(
     tables: NoisyTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of some questions about a column, each with the value of a share and, if weighted, its weighted count."""
+    """Yield the lines of some questions about a column. If weighted, a share also has its weighted count."""
     for value, question in questions:
         for _, averages in groups(tables, question):
             term = term_in(tables, question, "", averages, level)
@@ -251,9 +252,7 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
 
 
 def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the statistics of a column over all members: mean, median, and the share of each bin; none if no table has the
-    column.
-    """
+    """Yield the mean and median of a column over all members, and the share of each bin; nothing if no table has the column."""
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
     first = columns[0]
@@ -272,7 +271,7 @@ def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) ->
 
 
 def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the means of a column within groups; none for a column with a bin without a number."""
+    """Yield the mean of a column in each group; nothing if a bin of the column has no number."""
     if None in column.numbers[: column.present]:
         return
     names = {column.name, by} - {""}
@@ -286,8 +285,8 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, 
 def _cells(
     tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield each cell of two columns: the share of a value within a group, and the number of rows with both values. For the
-    file only.
+    """Yield the share and the number of rows of each cell of two columns, for the file only. The share is within the groups of
+    `by`.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})
@@ -316,7 +315,7 @@ def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by:
 def _lines(
     statistic: str, column: str, term: Term, tables: NoisyTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of a term; for a mean or slope of bins, also the line for the representative values."""
+    """Yield the lines of a term. A mean or slope of bins also has a line for representative values."""
     term = term if as_first else judged(statistic, term, tables, read)
     possible = possible_width(statistic, tables, read)
     if term.bins:
@@ -336,7 +335,8 @@ def _lines(
 def _count(
     term: Term, tables: NoisyTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
-    """Return the line of the number of rows that a share counts or, if weighted, of the persons that they represent."""
+    """Return the line with the number of rows that a share counts or, if weighted, the number of persons that they
+    represent."""
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
     possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
     return _line("count", term.rows, error, term, ends, possible, {**fixed, "unit": unit})
@@ -351,7 +351,7 @@ def _line(
     possible: float,
     common: dict[str, Any],
 ) -> EstimateLine:
-    """Return a line with the interval in these fields of a term."""
+    """Return the line of a term, with the interval in the named fields."""
     low, high, *of_population = (getattr(term, name) for name in ends)
     if not told(low, high, possible) or (estimated is None and statistic != "count"):
         return EstimateLine(statistic=statistic, told=NOT_ESTIMABLE, **common)

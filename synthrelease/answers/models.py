@@ -1,8 +1,7 @@
-"""Answer questions that were measured on purpose ([[models]]): means, coefficients and ratios of the rows' own values.
+"""Answer questions that were measured on purpose ([[models]]): means, coefficients and ratios of exact values.
 
-The sums share one noise with a known distribution, so every answer is a ratio of two noisy sums, as answers from noisy tables
-are (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models). The sums are of the values themselves, not of
-bins.
+The sums use exact values instead of bins. Their noises have a known joint distribution. So every answer is a ratio of two noisy
+sums, as for noisy tables (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ NORMAL = "The error from drawing rows is taken as normal."
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers of an answer, each with its name, group and unit; for two groups, also their averages."""
+    """The numbers of an answer, each with its name, group and unit. For two groups, their averages as well."""
 
     averages: tuple[tuple[str, str, str, Average], ...]
     possible_width: float
@@ -58,7 +57,7 @@ class _Answer:
 
 
 class MeasuredModels:
-    """The published sums of a release, and the answers that follow from them."""
+    """The published sums of a release, from which questions are answered."""
 
     def __init__(self, release: PublishedRelease, part: ModelsPart):
         self.release, self.part, self.kept = release, part, KeptRows.of(release)
@@ -75,11 +74,11 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[Model, ModelPart | None] | None:
-        """Return the model of a question that was measured or follows from measured sums; None for any other question.
+        """Return the model of a question that was measured, or that follows from measured sums; None for any other question.
 
         Raises
         ------
-        InputError : for a text that is no question.
+        InputError : when the text is not a question.
         """
         words = split_question(question)
         for part in self.part.models:
@@ -100,7 +99,7 @@ class MeasuredModels:
             return None
 
     def answer(self, model: Model, part: ModelPart | None, survey: Sampling) -> _Answer:
-        """Return the estimates of an answer.
+        """Return the estimates that answer a question.
 
         Raises
         ------
@@ -137,7 +136,7 @@ class MeasuredModels:
         return self.release.n_rows * float(entry.low) + entry.value * step, weights
 
     def _moments(self, model: Model) -> Moments:
-        """Return the sums of products of 1 and the factors, in the units of the columns."""
+        """Return the sums of products of the factors (and the constant 1), in the units of the columns."""
         factors: list[Factor | None] = [None, *model.factors]
         size = len(factors)
         values, weights = np.zeros((size, size)), np.zeros((size, size, self._noise(model).size))
@@ -181,9 +180,9 @@ class MeasuredModels:
     def _spread_around(self, model: Model, mean: float, most: float) -> float:
         """Return an upper estimate of the sum of squares around a mean.
 
-        It uses a published noisy table of the column, with each row as far away as its bin allows. The result is `most`, the
-        largest value that the mean allows, if there is no such table, if the model is of only some rows, or if the estimate
-        exceeds `most`.
+        The estimate uses a published noisy table of the column and takes each row as far from the mean as its bin allows. The
+        result is `most`, the largest value that the mean allows, if there is no such table, if the model covers only some rows,
+        or if the estimate exceeds `most`.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
@@ -342,7 +341,7 @@ def answered_by_models(
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return the largest shift of a mean by the grid of own values: half a step, or 0 for whole numbers on the grid."""
+    """Return the largest change of a mean by rounding to the grid of exact values: half a step, or 0 for whole numbers."""
     column = release.by_name[value.column]
     return 0.0 if column.step is None or (column.kind == "integer" and column.step == 1) else column.step / 2
 
@@ -356,15 +355,15 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return a term, without numbers if its interval covers half of all possible values or more."""
+    """Return a term, without numbers if its interval covers at least half of all possible values."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
     """Return the questions that measured sums answer, each with the limits of its columns.
 
-    These are the stated questions, and the mean of each column in a regression or ratio, if the rows of this question lack no
-    other value.
+    These are the questions in [[models]] and the mean of each column in a regression or ratio, if the other columns of this
+    question have no missing values.
     """
     limits = {model.question: model.limits for model in part.models}
     for model in part.models:
@@ -404,8 +403,8 @@ def _term_part(term: Term) -> ModelTermPart:
 def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
     """Return whether the noise may make an answer not estimable.
 
-    This is so if one of these half widths (from `expected_half_widths`) is at least a quarter of the possible range, or, of a
-    regression, if the half widths added up may hide its columns (theory 13.9, measured slopes).
+    This is so if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible range. For a
+    regression, it is also so if the half widths together may hide how the columns vary (theory 13.9, measured slopes).
     """
     if model.words.kind == "slope":
         units = [model.answer.half / factor.half for factor in model.factors[:-1]]
@@ -414,14 +413,14 @@ def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
 
 
 def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int) -> list[tuple[str, float]]:
-    """Return half of the width of each 95% interval of an answer, from its noise alone, before anything is measured.
+    """Return half of the expected width of each 95% interval of an answer, before anything is measured. Only noise is counted.
 
     Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
     are uncorrelated, the standard deviation of each is a quarter of the width of its limits, and all slopes are small.
 
     Parameters
     ----------
-    n : number of rows that the release uses, all of which count.
+    n : number of rows that the release uses; all are taken to count.
     n_groups : number of groups, for means of groups.
 
     Examples

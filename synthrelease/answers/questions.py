@@ -49,11 +49,11 @@ LONGEST = 20_000
 MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
-"""(n_present,) mask of the bins of values in which a comparison is surely true, and of those in which it is possibly true."""
+"""Two (n_present,) masks over the bins of values: bins in which a comparison is true for every value, and for some value."""
 
 
 class AskedOf(Protocol):
-    """The interface of an object about which a question is read. A `PublishedRelease` has it."""
+    """The interface of objects that a question can be asked about, such as a `PublishedRelease`."""
 
     @property
     def schema(self) -> tuple[PublishedColumn, ...]: ...
@@ -70,11 +70,11 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition that every bin meets or fails as a whole. `rule` is None for the condition that every row meets.
+    """A condition that each bin meets or fails as a whole. `rule` is None for the condition that every row meets.
 
     Attributes
     ----------
-    decided : for a narrowed condition, the columns that decide, and the mask over their bins.
+    decided : for a narrowed condition, the columns that decide it, and the mask over their bins.
     """
 
     text: str
@@ -89,8 +89,8 @@ class Condition:
         return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
 
     def mask(self, columns: Columns) -> np.ndarray:
-        """Return a boolean array over the bins of these columns: True if the condition is met. They must include the
-        condition's columns.
+        """Return a boolean array over the bins of these columns, with True where the condition is met. The columns must include
+        the condition's columns.
         """
         shape = [len(column.labels) for column in columns]
         if self.decided is not None:
@@ -101,15 +101,14 @@ class Condition:
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
-        A noisy table without these columns also answers the question, and the answer does not depend on whether they are named.
-        Each column is left out in turn if the others still decide the condition for every cell that rows can be in. A cell that
-        no row can be in is treated like the first cell that rows can be in, so a condition and its negation together have all
-        cells.
+        So a noisy table without these columns can answer the question, and the answer is the same as without the columns. Each
+        column is left out in turn if the others still decide the condition for every possible cell. An impossible cell, which
+        no row can be in, is treated like the first possible cell. So every cell meets either a condition or its negation.
 
         Parameters
         ----------
-        never : the rules that no original row breaks. The cells that they leave empty have no effect.
-        most_cells : a condition with more combinations of bins is not changed.
+        never : the rules that no row of the file breaks. They show which cells are impossible.
+        most_cells : a condition with more combinations of bins stays as it is.
         """
         columns = tuple(column for column in release.schema if column.name in self.columns)
         if not columns or math.prod(len(column.labels) for column in columns) > most_cells:
@@ -127,8 +126,7 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns: the cells that rows can be in, by all rules that are linked with
-    them.
+    """Return a boolean array over the bins of some columns: the cells that rows can be in, by all linked rules.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
     age may together exclude every row of one sex. Rules that would make more than `most_cells` combinations are ignored.
@@ -154,11 +152,11 @@ def _cells(release: AskedOf, names: set[str]) -> int:
 
 
 def parse_condition(text: str, release: AskedOf) -> Condition:
-    """Read a condition over the released bins; categories are the labels of the released table.
+    """Read a condition over the released bins, in which categories are the labels of the released table.
 
     Raises
     ------
-    InputError : when it cannot be read, or cuts a bin. The message lists the bins.
+    InputError : when the condition cannot be read, or splits a bin. The message lists the bins.
     """
     text = in_one_line(text)
     if not text:
@@ -199,7 +197,7 @@ def _of_all_members(text: str, release: AskedOf) -> str:
 
 
 def both_of(*conditions: str) -> str:
-    """Return the text of a condition that is met if all given conditions are; empty conditions are left out."""
+    """Return the text of a condition that is met if all given conditions are met. Empty conditions are left out."""
     texts = [text for text in conditions if text]
     return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
 
@@ -222,21 +220,21 @@ def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return a mask of the cells over these columns in which a plausibility rule is true for every value; None if it names
-    other columns.
+    """Return a mask of the cells over these columns in which a plausibility rule is true for every value; None if the rule
+    names other columns.
     """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)
 
 
 def _read(rule_text: str, columns: Columns) -> Rule | None:
-    """Return a plausibility rule; None if it names other columns, compares columns, or counts."""
+    """Return a plausibility rule; None if the rule names other columns, compares columns, or counts."""
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     return plain_rule(rule_text, domains)
 
 
 def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
-    """Return a boolean array over the bins of `columns`: True if a rule is true for every value."""
+    """Return a boolean array over the bins of `columns`, with True where a rule is true for every value."""
     names, shape = [column.name for column in columns], [len(column.labels) for column in columns]
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
@@ -249,7 +247,7 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
-    """Return a comparison over every bin of values of its column. In the bin of missing values it stays unknown."""
+    """Return a comparison over every bin of its column. It stays unknown in the bin of missing values."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent
@@ -260,7 +258,7 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return a comparison of a query with the labels of the released table."""
+    """Return where a comparison in a query is true, by the labels of the released table."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
     met = np.array([(label == part.value) == (part.operator == "==") for label in column.labels[: column.present]])
@@ -268,7 +266,7 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return a comparison of a plausibility rule with the values in each released bin."""
+    """Return where a comparison in a plausibility rule is true, by the values in each released bin."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
     held = column.categories[: column.present] or ((),) * column.present
@@ -289,7 +287,7 @@ def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
 
 
 def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
-    """Return whether a numeric comparison is true for one value of the bin."""
+    """Return whether a numeric comparison is true for a value in the bin."""
     low, high = column.lower[index], column.upper[index]
     value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
     return HOLDS[part.operator](value, float(part.value))
@@ -314,12 +312,12 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """Return the (n_present,) representative value of each bin, for columns that have one for every bin."""
+    """Return the (n_present,) representative value of each bin; 0 for a bin without one."""
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
 def tells_values(column: PublishedColumn) -> bool:
-    """Return whether the representative value of each bin is the value of every row in the bin."""
+    """Return whether the representative value of each bin is the exact value of every row in the bin."""
     return all(np.array_equal(limit, numbers_of(column)) for limit in column.value_limits)
 
 
@@ -328,7 +326,7 @@ def check_numbers(release: AskedOf, name: str) -> None:
 
     Raises
     ------
-    InputError : otherwise.
+    InputError : when it does not exist, or a bin has no number.
     """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
@@ -345,16 +343,16 @@ class Question:
     ----------
     kind : "share", "mean", "median", "quantile" or "slope".
     text : the question as it was given, with single spaces.
-    column : the column whose mean, median or slopes are requested; "" for a share.
+    column : the column whose mean or median is requested, or the target of a regression; "" for a share.
     met : the condition whose share is requested; otherwise the condition that every row meets.
-    where : the condition for rows to count.
+    where : the condition that counted rows meet.
     by : the column whose bins define the groups of a share, mean or median; "" for all rows together.
     on : the columns of a regression.
     groups : the two groups of a comparison, the exposed one first; empty otherwise.
-    quantile : the part of the rows with at most the requested value.
+    quantile : the probability of the requested quantile: the share of rows that do not exceed it.
     weight : the column with the design weight of each row, for a weighted answer; "" if every row counts once.
-    slots : for a question about members, the same question about the member in each slot, whose results are added up. The
-        question's own names are columns of a member. Empty for a question about rows.
+    slots : for a question about members, the same question about the member in each slot; their results are added up. Other
+        fields then name columns of a member. Empty for a question about rows.
     """
 
     kind: Kind
@@ -371,7 +369,7 @@ class Question:
 
     @property
     def parts(self) -> tuple[Question, ...]:
-        """The questions whose results are added up: those of all slots, or the question itself."""
+        """The questions whose results are added up: one for each slot, or the question itself."""
         return self.slots or (self,)
 
     @property
@@ -384,11 +382,11 @@ class Question:
 def parse_question(text: str, release: AskedOf) -> Question:
     """Read a question.
 
-    A question that names a column of members is about members: it is read for the member in each slot.
+    If it names a column of members, the question is about members and is read for the member in each slot.
 
     Raises
     ------
-    InputError : when it cannot be read, names something that is not in the release, or cuts a bin.
+    InputError : when the question cannot be read, names something that is not in the release, or splits a bin.
     """
     words, linked = split_question(in_one_line(text)), release.linked
     names = set() if linked is None else set(linked.names) - set(release.by_name)
@@ -410,7 +408,7 @@ def parse_question(text: str, release: AskedOf) -> Question:
 
 
 def _named(words: QuestionWords) -> set[str]:
-    """Return all words in a question that may be columns."""
+    """Return all words in a question that may be names of columns."""
     return {*words.columns, *(match[0].partition(".")[0] for text in words.conditions for match in NAME_OR_TEXT.finditer(text))}
 
 
@@ -462,7 +460,7 @@ def _weight(text: str, release: AskedOf) -> str:
 
     Raises
     ------
-    InputError : when the release names none, or a class of weights has no limits.
+    InputError : when the release names no design weight, or a class of weights has no limits.
     """
     if release.design is None or release.design.weight is None:
         raise InputError(f"{cut(text, 200)!r}: expected a release that names its design weight ([design] weight), found none.")
@@ -477,7 +475,7 @@ def _check_order(release: AskedOf, name: str) -> None:
 
     Raises
     ------
-    InputError : otherwise.
+    InputError : when it does not exist, or its bins have no order.
     """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
@@ -494,7 +492,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return a description of the counted units and of the rows that they are in."""
+    """Return a description of the units that a question counts, and of the rows that contain them."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -511,10 +509,11 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return why a question has another meaning in the other release, as the expected value for a message; None if it has not.
+    """Return why a question has another meaning in the other release, worded as the expected value in a message; None if the
+    meanings are equal.
 
-    Means of representative values, medians, and groups by bins need the same bins in both releases. A number in a condition is
-    compared with limits of bins, and a category must have the same content.
+    Means of representative values, medians, and groups by bins need the same bins in both releases. A number in a condition
+    needs the same limits of bins, and a category the same content.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 """Estimate slopes of a linear regression from noisy moments, each as a ratio of two noisy sums (theory 13.9, measured slopes).
 
-With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of their noisy values are
-known weighted sums of noises. For the slope of column k let h be the row vector with h_k = 1 whose product with the noisy A is
-0 at all other columns. Then h b - slope * h A[:, k] = h (e - E theta) for the slope of the true table with coefficients theta.
-The interval has all slopes that this noise does not contradict. So the noise in X'X does not attenuate slopes.
+With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of the noisy A and b are
+known weighted sums of noises. For the slope of column k, let h be the row vector with h_k = 1 for which the noisy h A is 0 at
+all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in the true table. The
+interval contains all slopes that this noise does not contradict. So the noise in X'X does not attenuate slopes.
 
-For members, the sums are added up over slots. Roots are drawn, so the variance over samples uses the squares of the sums over
+For members, the sums are added up over slots. The sample consists of roots, so the sampling variance uses the squared sums over
 the members of each root (theory 13.14, figures of members).
 """
 
@@ -24,7 +24,7 @@ from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import Noises, SharedNoise
 
 MOST_NOISE = 0.5
-"""Largest root of the summed variances of the noise in A, with A scaled to the identity, for which there are estimates."""
+"""Largest total standard deviation of the noise in A, scaled so that A is the identity, at which slopes are estimated."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,8 +34,8 @@ class Slopes:
     Attributes
     ----------
     file, population : the slopes for the rows of the file that the rules keep, and for a population of which they are a sample.
-    robust : whether variances around the line may differ between rows, which needs one table with all columns. Otherwise they
-        are taken as equal for the population.
+    robust : whether variances around the line may differ between rows, which needs one table with all columns. Otherwise the
+        interval for a population assumes equal variances.
     """
 
     file: tuple[Ratio, ...]
@@ -45,7 +45,8 @@ class Slopes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moments:
-    """Noisy sums of products of 1, the columns and the target, each in units of half its range around the middle.
+    """Noisy sums of products of the constant 1, the columns and the target. Each column is centred and scaled to half of its
+    range.
 
     Attributes
     ----------
@@ -164,7 +165,7 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
 
 
 def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
-    """Return whether a row, or the member in a slot, may lack a value of a column. An empty slot has no member."""
+    """Return whether a row, or the member in a slot, may lack a value of a column. An empty slot contains no member."""
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
     filled = linked is not None and slot is not None and of_slot is not None and of_slot <= slot and name in linked.needed
@@ -172,8 +173,8 @@ def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
 
 
 def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
-    """Return a (k + 2, n_cells) array: 1, and the scaled number of each column (0 if the cells do not have it). For weighted
-    rows, all are multiplied by the root of the weight, so that products are weighted.
+    """Return a (k + 2, n_cells) array: the constant 1, and the scaled number of each column (0 for columns that the cells
+    lack). For weighted rows, each number is multiplied by the square root of the weight, so that products are weighted.
     """
     rows = [np.ones(len(cells.counts))]
     for name in _named(cells.asked):
@@ -191,18 +192,18 @@ def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
 
 
 def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
-    """Return the middle and half of the range of a column's numbers; 1 for the half range if all numbers are equal."""
+    """Return the middle and half of the range of a column's numbers. The half range is 1 if all numbers are equal."""
     column = tables.release.by_name[name]
     numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
     return (max(numbers) + min(numbers)) / 2, ((max(numbers) - min(numbers)) / 2) or 1.0
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Check that the noise of X'X does not hide how the columns vary.
+    """Check that the noise of X'X does not hide the variation of the columns.
 
     Raises
     ------
-    InputError : when it does.
+    InputError : when it may hide the variation.
     """
     size = len(on) + 1
     a = moments.values[:size, :size]
@@ -219,7 +220,7 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: NoisyTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Return the variance over samples of h X'(y - X theta); for members, the variance of drawing their roots."""
+    """Return the sampling variance of h X'(y - X theta). For members, roots are sampled."""
     size = len(theta)
     if not joint:  # the square of a root's sum is at most its number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]

@@ -1,8 +1,8 @@
-"""Decide what a release states about a question: covered by a criterion, bounded, or no statement; and which estimates are
-given.
+"""Decide what a release states about a question (covered by a criterion, bounded, or no statement) and which estimates it
+gives.
 
-The decision uses the kinds of the criteria and the figures that limit anything (`limits`), without solving a program. So the
-card of a release and `bound` agree on every machine.
+The decision uses the kinds of the criteria and their limits (`limits`), and solves no linear program. So the card of a release
+and `bound` agree on every machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from synthrelease.settings.questions import QuestionTable
 # bin leaves that much uncertainty about the file's own values, because it then depends on a number chosen for that bin.
 
 WIDEST = 0.5
-"""Part of the possible range from which on an interval is uninformative, so that no number is given."""
+"""Share of the possible range from which on an interval is too wide to be informative, so that no number is given."""
 
 _DIFFERENCES = tuple(f"difference of {kind}s" for kind in QUANTILES)
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))
@@ -44,7 +44,7 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
     Raises
     ------
-    InputError : as `parse_question`.
+    InputError : as in `parse_question`.
     """
     never = [rule.never for rule in release.rules if "raw" in rule.applies_to]
 
@@ -57,8 +57,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) -> Term:
-    """Return a term without numbers that are not estimable, and without numbers for a population if the rows are no sample of
-    one.
+    """Return a term without its numbers if they are not estimable, and without numbers for a population if the rows are no
+    sample.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def _tells_bin(median: Term, tables: NoisyTables, question: Question) -> bool:
 
 
 def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:
-    """Return whether an interval is narrow enough to be informative about a number."""
+    """Return whether an interval is narrow enough to be informative."""
     return low is not None and high is not None and high - low < WIDEST * possible
 
 
 def possible_width(statistic: str, tables: NoisyTables, question: Question) -> float:
-    """Return the width of the possible range; for representative values of bins, between the lowest and the highest."""
+    """Return the width of the possible range of a statistic. Means lie between the lowest and highest representative value."""
     if statistic in ("share", "risk difference"):
         return 1.0 if statistic == "share" else 2.0
     if statistic in ("risk ratio", "odds ratio", "slope"):
@@ -108,7 +108,7 @@ def possible_width(statistic: str, tables: NoisyTables, question: Question) -> f
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of the open bins. Their values end at the public bounds of the column, if it has some."""
+    """Return the labels of the open bins. Their values end at the public bounds of the column, if the column has bounds."""
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -116,7 +116,7 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
 
 
 def hidden(term: Term) -> Term:
-    """Return a term without numbers, except the number of rows, which may be estimable even if the share is not."""
+    """Return a term without numbers, except the number of rows. That number may be estimable even if the share is not."""
     return replace(term.without(_NUMBERS), estimable=False)
 
 
@@ -126,12 +126,12 @@ Word = Literal["covered by a criterion", "bounded", "no statement"]
 
 @dataclass(frozen=True, kw_only=True)
 class StatedAnswer:
-    """The release's statement about a question.
+    """A release's statement about a question.
 
     Attributes
     ----------
-    word : "covered by a criterion" (its figure includes this answer), "bounded" (criteria or published measurements limit the
-        error) or "no statement".
+    word : "covered by a criterion" (the criterion value includes the error of this answer), "bounded" (criteria or published
+        measurements limit the error) or "no statement".
     because : the criteria, or the reason why there is no statement.
     estimated : the estimate from published noisy tables with its interval, in words; empty if release.json has no estimate.
     """
@@ -185,7 +185,8 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return the statement about a whole question. No criterion covers such questions; `bound` answers shares and means."""
+    """Return the statement about a question in the grammar of `estimate`. No criterion covers such questions, but `bound`
+    answers shares and means."""
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)
@@ -217,7 +218,7 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the criterion whose figure includes this answer; empty if there is none."""
+    """Return the criterion whose value includes the error of this answer; empty if there is none."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)
@@ -235,14 +236,14 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
 
 
 def _within(release: PublishedRelease, error: MeanError) -> bool:
-    """Return whether no number of the averaged column is clipped."""
+    """Return whether no number of the averaged column is clipped by a criterion."""
     return all(
         value is not None and error.lowest <= value <= error.highest for value in _present_numbers(release, error.column)
     )
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Return whether a condition holds for exactly the bins of one group, none of which is the bin of missing values."""
+    """Return whether a condition holds for exactly the bins of one group, without the bin of missing values."""
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 

@@ -1,9 +1,9 @@
 """Estimate sums over the rows that a release uses, without bias, from all published noisy tables with the needed columns.
 
-If several tables have the columns, each cell gets the mean of their values, weighted by the inverse of their variances. Then
-the cells are adjusted to add up to the known number n, each in proportion to its variance. The weights depend only on public
-facts: the scales of the noise, the rules and the question. So every estimate is the true sum plus a known weighted sum of
-noises. The rows were drawn from those of the file that the rules keep, which is a further error of statements about the file.
+If several tables have the columns, each cell gets the mean of their values, weighted by inverse variances. Then the cells are
+adjusted so that they add up to the known number n, each in proportion to its variance. The weights depend only on public facts:
+the scales of the noise, the rules and the question. So every estimate is the true sum plus a known weighted sum of noises. The
+rows were drawn from the kept rows of the file, which adds a further error to statements about the file.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class NoisySums:
     Attributes
     ----------
     values : (k,) estimates.
-    weights : (k, n_noises) weights of all noises in their errors: those of the published cells, and last the noise of the
-        number of rows, with weight 0.
+    weights : (k, n_noises) weights of all noises in the errors: first the noises of the published cells, and last the noise of
+        the number of rows, with weight 0.
     moments : (l,) estimates of further sums, without errors.
     """
 
@@ -47,8 +47,8 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin: its value, and the weights of the noises in its error, with similar cells
-    joined. The last noise is the one of the number of rows, with weight 0.
+    """The estimated number of rows in one bin, with the weights of the noises in its error. Cells with equal weights are
+    combined. The last noise is the noise of the number of rows, with weight 0.
     """
 
     value: float
@@ -62,7 +62,7 @@ class NoisyTables:
     Attributes
     ----------
     kept : the information about the number of rows from which the used rows were drawn.
-    noises : the noises of all published cells and, last, of the number of kept rows if it was counted.
+    noises : the noises of all published cells and, last, the noise of the number of kept rows if this number was counted.
     """
 
     def __init__(self, release: PublishedRelease):
@@ -78,9 +78,10 @@ class NoisyTables:
         self._all = self.tables
 
     def over(self, names: Iterable[str]) -> NoisyTables:
-        """Return the tables that contain all these columns, added up to these columns, for questions about no other column.
+        """Return the tables that contain all these columns, summed over all other columns.
 
-        They give the same answers as all tables, in time and memory that grow only with the cells of these columns.
+        For questions about these columns alone, they give the same answers as all tables. Time and memory grow only with the
+        cells of these columns.
         """
         columns_of = [column.name for column in self.columns(names)]
         narrower = copy(self)
@@ -116,7 +117,7 @@ class NoisyTables:
 
         Raises
         ------
-        InputError : when they have too many combinations of bins.
+        InputError : when the columns have too many combinations of bins.
         """
         chosen = set(names)
         columns = tuple(column for column in self.release.schema if column.name in chosen)
@@ -130,12 +131,12 @@ class NoisyTables:
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
     def sums(self, names: Iterable[str], figures: np.ndarray, moments: np.ndarray | None = None) -> NoisySums:
-        """Return estimates of the sums of figure(cell) * R(cell) over the cells of some columns.
+        """Return estimates of weighted sums over the rows in the cells of some columns.
 
         Parameters
         ----------
         figures : (k, n_cells) weights of the cells of these columns, in the order of the release.
-        moments : (l, n_cells) weights of further sums, which are estimated without errors.
+        moments : (l, n_cells) weights of further sums, whose errors are not computed.
 
         Raises
         ------
@@ -166,7 +167,7 @@ class NoisyTables:
     def cells(self, names: Iterable[str], last: str) -> np.ndarray:
         """Return (n_cells, n_bins) estimates of the rows in the cells of some columns and each bin of a further column.
 
-        `over` may have left out the further column.
+        The further column need not be in the tables that `over` returned.
         """
         columns = [column.name for column in self.columns({*names, last})]
         values = _combined([table for table in self._all if set(columns) <= set(table.columns)], columns)[0]
@@ -174,9 +175,9 @@ class NoisyTables:
         return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """Yield the number of rows in each bin of a column. The results equal the results of `sums`.
+        """Yield the number of rows in each bin of a column, as `sums` estimates it.
 
-        Cells of the column with the same number of noises in every table have the same weight, except for the bin itself.
+        All other cells with the same number of noises in every table have the same weight.
         """
         tables = [table for table in self.tables if name in table.columns]
         if not tables:
@@ -223,8 +224,8 @@ class NoisyTables:
 
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the (n_cells,) mean of the tables in each cell of some columns, its (n_cells,) variance, and the (n_tables,
-    n_cells) weight of each table. All are 0 in cells that no row can be in.
+    """Return the combined tables over some columns: the (n_cells,) means, their (n_cells,) variances, and the (n_tables,
+    n_cells) weights. All are 0 in cells that no row can be in.
     """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])
@@ -238,7 +239,7 @@ def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.
 
 
 def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:
-    """Return a table with exact zeros in the cells that no original row can be in."""
+    """Return a table with exact zeros in the cells that no row of the file can be in."""
     columns = tuple(release.by_name[name] for name in table.columns)
     empty = np.zeros(table.values.shape, dtype=bool)
     for rule in release.rules:

@@ -1,4 +1,4 @@
-"""Represent an estimate, and print it as text, CSV or a data frame."""
+"""Represent an estimate, and format it as text, CSV or a data frame."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Ends = tuple[float, float, float, float]
-"""The lower and upper end of an interval for the file, and of an interval for a population."""
+"""The ends of two intervals: for the file, and for a population."""
 INTERVAL = ("low", "high", "population_low", "population_high")
 BINNED_INTERVAL = ("binned_low", "binned_high", "population_binned_low", "population_binned_high")
-"""The fields of a term with such ends: for the file's own values, and for representative values of bins."""
+"""The fields of a term that hold these ends: by exact values, and by representative values."""
 
 CONSTANT = "constant"
-"""The coefficient of a regression that belongs to no column."""
+"""The name of a regression's intercept."""
 
 _MOST_DECIMALS = 8
 _WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
@@ -49,23 +49,22 @@ class Term:
         "difference of means" or "difference of medians".
     group : the bin of the column after "by", or the condition of one of two groups; "" without one.
     unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
-    estimable : whether there is a number. There is none if its interval covers half of the possible range or more, if the group
-        may have no row, or if a mean depends that much on an open bin (docs/estimates.md).
+    estimable : whether the term has a number. It has none if its interval covers half of the possible range or more, if the
+        group may have no row, or if the value of an open bin could change the mean that much (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
-    standard_error : standard error from noise and the draw of rows (delta method).
-    low, high : the interval for the rows of the file that the rules keep; means and medians are of their own values.
+    standard_error : standard error from the noise and the draw of rows (delta method).
+    low, high : the interval for the rows of the file that the rules keep, by exact values.
     population_standard_error : standard error from noise and sampling.
     population_low, population_high : the interval for a population of which these rows are a simple random sample. All fields
         for a population are None if the release declares that the rows are no such sample.
-    binned_low, binned_high : the interval for the mean of representative values over the same rows, if these are not the values
-        of the rows; None otherwise. Slopes then have only this interval, and low, high and the interval for the population are
-        None.
+    binned_low, binned_high : the interval for the mean of representative values over the same rows; None if these equal the
+        exact values. Slopes then have only this interval, and low, high and the interval for the population are None.
     population_binned_low, population_binned_high : the same for a population.
     rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions. `rows` is None if the
         publisher stated only a lower bound of the number of kept rows. For weighted shares, the number of persons that these
         rows represent.
     population_rows_low, population_rows_high : for weighted shares, the same for a population.
-    bins : for medians, the labels of the first possible bin, the estimated bin and the last possible bin.
+    bins : for medians, the labels of the first bin of the interval, the estimated bin and the last bin of the interval.
     """
 
     name: str
@@ -91,18 +90,18 @@ class Term:
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
-        """Return the answer with None in these fields."""
+        """Return the term with None in these fields."""
         none: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **none)
 
     def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
-        """Return the answer with these ends of its interval; an infinite end becomes None."""
+        """Return the term with these ends of its interval; an infinite end becomes None."""
         fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Return the answer with its interval moved to representative values, so that it states nothing about the file's own
-        values.
+        """Return the term with its interval moved to the fields for representative values, so that it states nothing about
+        exact values.
         """
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
         return replace(self.without(INTERVAL), **moved)
@@ -110,7 +109,7 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """Numbers of the file, estimated from published noisy tables.
+    """Statistics of the file, estimated from published noisy tables.
 
     Attributes
     ----------
@@ -119,10 +118,10 @@ class Estimate:
     by : the column whose bins define the groups; "" without groups.
     terms : the estimated numbers: one share, mean or median, one for each bin of `by` that can have rows, or one slope for each
         column.
-    contrasts : the comparison of two groups, whose numbers are the terms; empty without two groups.
-    confidence : confidence of each interval on its own or, with `together`, of all intervals for the file and of all for a
-        population.
-    together : whether the intervals hold together.
+    contrasts : the comparison of two groups, whose own numbers are in `terms`; empty for other questions.
+    confidence : confidence of each interval on its own. With `together`, it holds for all intervals for the file at once, and
+        for all intervals for a population at once.
+    together : whether all intervals hold at once.
     n_intervals : number of intervals for the file. Without `together`, at most (1 - confidence) times this number miss on
         average.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several rows of
@@ -132,10 +131,10 @@ class Estimate:
     design : sentences on the basis of the interval for a population; empty for a simple random sample.
     n_rows : number of rows of the release.
     about : the rows of the file that the answer is about, in words.
-    binned : a sentence on the use of representative values; empty if they are the values of the rows.
+    binned : a sentence on the use of representative values; empty if these equal the exact values.
     approximate : sentences on approximations.
     of : the counted units: "rows" or "members".
-    source : the published files from which the answer follows.
+    source : the published files that the answer uses.
     releases : for several releases, their names. Terms are then the numbers of each release, and contrasts the changes. Empty
         for one release.
     """
@@ -168,8 +167,8 @@ class Estimate:
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Return whether a change or difference may be zero, given noise and sampling; by representative values, if it has
-        them.
+        """Return whether a change or difference may be zero, given noise and sampling. Representative values are used if the
+        term has them.
         """
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
