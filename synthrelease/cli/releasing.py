@@ -72,7 +72,10 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
     screen.print(f"Opened {file!s}. For your logbook: {statement.logbook_line()}")
     if not statement.delta_limit:
-        screen.print("This ledger allows only releases with delta 0. Other releases need a ledger with --delta-limit.")
+        screen.print(
+            "This ledger allows only releases with delta 0, and a limit cannot be changed. Drafts of `init` have delta 1e-9, "
+            "except with --pure. To release such a draft, open another ledger with --delta-limit 1e-8 before the first charge."
+        )
 
 
 def scout(request: ScoutRequest) -> None:

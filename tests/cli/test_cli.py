@@ -197,6 +197,7 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     ledger = tmp_path / "coins.ledger"
     opened = run("ledger", "open", ledger, "--dataset", "coins", "--limit", "30")
     assert (opened.returncode, "0 of 30" in words(opened.stdout)) == (0, True)
+    assert "open another ledger with --delta-limit 1e-8" in words(opened.stdout + opened.stderr)
     assert released(tmp_path, "--ledger", ledger).returncode == 0
 
     config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from synthrelease.data.texts import alike, bare
+from synthrelease.data.texts import bare
 from synthrelease.errors import so_many
 from synthrelease.studio.drafting.column_draft import NUMBER, Answers, CodeDraft, ColumnDraft, plain_label, plain_name
 from synthrelease.studio.drafting.words import WORDS, unaccented
@@ -157,7 +157,7 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
         name=plain_name(answers.source, used_names),
         kind="category" if by_words or not (answers.entry.labels or common or as_numbers) else "code",
         ordered=by_words is not None,
-        remark=remark + _spellings_in_words(spellings),
+        remark=remark,
         doubt=_spelling_question(as_in_file, spellings),
         codes=codes,
         common=common,
@@ -165,7 +165,9 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
     if not by_words or not are_too_many(rows_of):
         return drafted
     joined = with_neighbours_joined(drafted, COMMON)
-    return joined if len(joined.groups or joined.codes) <= MAX_CATEGORIES else _in_rounded_steps(drafted) or joined
+    if len(joined.groups or joined.codes) > MAX_CATEGORIES:
+        return _in_rounded_steps(drafted) or with_neighbours_joined(drafted, 1 / MAX_CATEGORIES)
+    return joined
 
 
 def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
@@ -326,17 +328,6 @@ def _unlisted_in_words(texts: Collection[str]) -> str:
     strange = f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({examples})"
     parts = (unprintable and strange, long and f"{so_many(long, 'text')} of more than {_LONGEST} characters")
     return " and ".join(part for part in parts if part)
-
-
-def _spellings_in_words(spellings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the part of a remark that lists spellings counted as one category; empty if there are none.
-
-    Spellings that look the same are shown with escaped characters.
-    """
-    groups = [(first, *rest) for first, rest in spellings.items() if rest]
-    examples = [" = ".join(map(ascii if alike(group) else repr, group)) for group in groups[:3]]
-    further = f", and {len(groups) - 3} more" if len(groups) > 3 else ""
-    return f"; counted as one category: {', '.join(examples)}{further}" if groups else ""
 
 
 def _in_order(text: str) -> tuple[int, float, str]:

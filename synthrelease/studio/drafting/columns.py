@@ -26,6 +26,7 @@ from synthrelease.studio.drafting.categories import (
     are_too_many,
     draft_by_beginning,
     draft_codes,
+    in_their_order,
     share_of_frequent,
 )
 from synthrelease.studio.drafting.column_draft import (
@@ -321,9 +322,8 @@ _UNTIDY = (
     (_TIME, "its texts are times of day (write the hour as a number first)"),
 )
 _PLAIN = re.compile(r"\d{1,10}(\.\d+)?", re.ASCII)
-_OPEN = re.compile(r"[<>≤≥]=?\s?\d+|\d+\s?\+", re.ASCII)
 _FEW_COUNTS = 150
-"""An open class at an end of numbers, such as 90+ or <5, and the largest number of values beside which it stands as such."""
+"""Up to this number of texts in an order, such as 0, 1, ..., 89 and 90+, the spelling of numbers is not checked."""
 _AS_WEIGHT = "a weight, in classes; "
 _DESIGN = {
     "cluster": ("clusters", 10, "its codes identify places or interviewers, and [design] names it"),
@@ -379,9 +379,7 @@ def _untidy(answers: Answers) -> str:
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends or other unprintable characters (remove these characters first)"
-    closed = [text for text in texts if not _OPEN.fullmatch(text)]
-    top_coded = len(closed) >= len(texts) - 2 and len(texts) <= _FEW_COUNTS and all(text.isdigit() for text in closed)
-    if answers.are_numbers or len(texts) <= _FEW_VALUES or top_coded:
+    if answers.are_numbers or len(texts) <= _FEW_VALUES or (len(texts) <= _FEW_COUNTS and in_their_order(texts)):
         return ""
     return next((problem for pattern, problem in _UNTIDY if all(map(pattern.fullmatch, texts))), "")
 

@@ -14,6 +14,7 @@ Reported in the issues of these repositories on GitHub.
 from __future__ import annotations
 
 import random
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -162,8 +163,7 @@ def test_a_draft_of_grouped_neighbours_is_read_as_it_says(tmp_path: Path) -> Non
 
 
 def test_ages_with_an_open_class_are_drafted_in_groups_of_years(tmp_path: Path) -> None:
-    """Such a column was left out, or had its 39 most frequent ages and all others in one bin. Measurements with such a class
-    are left out, with a reason."""
+    """Such a column was left out, or had its 39 most frequent ages and all others in one bin."""
     random = np.random.default_rng(8)
     ages = random.integers(0, 100, 6_000)
     frame = pd.DataFrame({"age": np.where(ages >= 90, "90+", ages.astype(str)), "sex": random.choice(["F", "M"], 6_000)})
@@ -174,5 +174,16 @@ def test_ages_with_an_open_class_are_drafted_in_groups_of_years(tmp_path: Path) 
     between = np.where(ages < 3, "<3", np.where(ages >= 62, "62+", ages.astype(str)))
     labels = list(column(drafted(frame.assign(age=between), tmp_path), "age").groups)
     assert (labels[:2], labels[-2:]) == (["<3", "3 to 4"], ["60 to 61", "62+"])
-    rates = pd.DataFrame({"rate": np.where(ages >= 90, "<0.5", (ages / 2).astype(str)), "sex": frame.sex})
-    assert isinstance(drafted(rates, tmp_path)["rate"], LeftOut)
+
+
+def test_measurements_with_an_open_class_are_drafted_in_groups_of_neighbours(tmp_path: Path) -> None:
+    """One place decides what an open class is (`in_their_order`). Of more than 150 texts, the spelling is refused instead."""
+    random = np.random.default_rng(8)
+    rates, sex = 1 + random.integers(0, 100, 6_000) / 2, random.choice(["F", "M"], 6_000)
+    below = np.where(rates < 3, "below 3", np.where(rates >= 50, "50 or more", rates.astype(str)))
+    found = column(drafted(pd.DataFrame({"rate": below, "sex": sex}), tmp_path), "rate")
+    assert found.ordered
+    assert 10 < len(found.groups) <= 40
+    assert list(chain.from_iterable(found.groups.values())) == ["below 3", *map(str, np.arange(3, 50, 0.5)), "50 or more"]
+    finer = np.where(rates < 3, "<3", (rates + random.integers(0, 5, 6_000) / 10).astype(str))
+    assert isinstance(drafted(pd.DataFrame({"rate": finer, "sex": sex}), tmp_path)["rate"], LeftOut)
