@@ -52,9 +52,7 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the explanation of a criterion; for a criterion with `of`, the explanation of its kind applied to rows of
-    members.
-    """
+    """Return the explanation of a criterion. If the criterion has `of`, its kind is explained for rows of members."""
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:
         return explanation
@@ -66,7 +64,7 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Return the criterion of a release, made from its published settings; None for an unknown kind.
+    """Return the criterion of a release, rebuilt from its published settings; None for an unknown kind.
 
     Raises
     ------

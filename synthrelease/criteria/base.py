@@ -37,43 +37,43 @@ if TYPE_CHECKING:
 class Criterion(SpecTable):
     """One acceptance criterion, validated from the acceptance file.
 
-    To add a kind, write one file with a subclass that has a figure and its sensitivity (`query`). Add an `Explanation` whose
-    name is the name of the class followed by "Explained". Add one line to `CRITERIA`, the draft of `init` or the reason for
-    drafting nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of them.
+    To add a kind, write one file with a subclass that has a criterion value and its sensitivity (`query`). Add an `Explanation`
+    whose name is the name of the class followed by "Explained". Add one line to `CRITERIA`, the draft of `init` or the reason
+    for drafting nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of them.
 
     Attributes
     ----------
     name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
         "mean birth weight"`.
     kind : the kind of the criterion, which determines its further settings.
-    threshold : the largest accepted value of the criterion, in the unit of the criterion. The value is compared with its
-        noise. Example: `threshold = 0.01`.
-    epsilon : the epsilon of measuring the criterion. The criterion is measured in every round, so the cost of the selection
-        contains this epsilon (theory 2, selection). With [selection] test = "joint", and for criteria that say so, the
-        criterion is measured once. It must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
+    threshold : the largest accepted value of the criterion, in the unit of the criterion. The value is compared with its noise.
+        Example: `threshold = 0.01`.
+    epsilon : the epsilon for measuring the criterion. The criterion is measured in every round, so this epsilon is a part of
+        the cost of the selection (theory 2, selection). With [selection] test = "joint", and for kinds that say so, the
+        criterion is measured once. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
     answered_by : "measurements" computes an upper bound of the exact criterion value from the shared noisy tables, at no cost.
         The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This needs
         [selection] measurements = "shared" and a measured table for every table that the criterion compares. Without this
         setting the criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
     reason : the steward's reasons for this criterion and its budget. Example: `reason = "The ministry's first question"`.
-    agreed : the persons who agreed to the threshold, and the day. Example: `agreed = { by = "Council of users", on =
-        2026-11-22 }`.
+    agreed : the persons who agreed to the threshold, and the day. Example: `agreed = { by = "Council of users", on = 2026-11-22
+        }`.
     """
 
     figure_gets_noise: ClassVar[bool] = True
-    """Whether noise is added to the figure itself. Otherwise the figure is computed from something that is already public."""
+    """Whether noise is added to the criterion value itself. Otherwise the value is computed from public numbers."""
     counts_rows: ClassVar[bool] = False
-    """Whether the figure is a share of the rows, with sensitivity 1/n and at most 1."""
+    """Whether the criterion value is a share of the rows, with sensitivity 1/n and at most 1."""
     best_figure: ClassVar[float] = 0.0
-    """The smallest possible exact figure. No table can meet a threshold below it."""
+    """The smallest possible exact criterion value. No table can meet a threshold below it."""
     compares: ClassVar[bool] = True
-    """Whether the figure compares the released table with the original one. Otherwise it uses released rows only."""
+    """Whether the criterion value compares the released table with the original table. Otherwise it uses released rows only."""
     own_mechanism: ClassVar[str] = "Laplace"
-    """The privacy mechanism of the figure, where measurements do not answer it."""
+    """The privacy mechanism of the criterion value, unless measurements answer the criterion."""
     former_mechanism: ClassVar[str] = ""
-    """The mechanism that releases of earlier versions name in place of `own_mechanism`."""
+    """The name of the mechanism in releases of earlier versions, if it differs from `own_mechanism`."""
     no_measured_bound: ClassVar[str] = ""
-    """The reason why noisy tables of few columns do not bound the figure; empty if they do."""
+    """The reason why noisy tables of few columns give no bound on the criterion value; empty if they give one."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
@@ -102,7 +102,7 @@ class Criterion(SpecTable):
     # The figure, its sensitivity and its range.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query to the private table about a candidate, or the score where the private table is not needed.
+        """Return the query to the private table about a candidate, or the score if the private table is not needed.
 
         Parameters
         ----------
@@ -112,12 +112,12 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        """Yield the mistakes in this table, given the schema and the earlier criteria."""
+        """Yield the mistakes in this criterion's settings, given the schema and the earlier criteria."""
         return ()
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns for which the figure uses the own values of private rows, not only their bins."""
+        """Return the columns for which the criterion value uses the own values of private rows, not only the bins."""
         return ()
 
     @property
@@ -132,7 +132,7 @@ class Criterion(SpecTable):
 
     @property
     def promised_count(self) -> int:
-        """The smallest number of times that each row of an accepted candidate occurs."""
+        """The smallest number of copies of each row in an accepted candidate."""
         return 1
 
     # The charges.
@@ -147,8 +147,8 @@ class Criterion(SpecTable):
         return ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        """Return the charges of one `refit` and `score`. They are spent in every round, or once after acceptance with a joint
-        test.
+        """Return the charges of one call of `refit` and `score`. They are spent in every round or, with a joint test, once
+        after acceptance.
         """
         return (self.charge,) if self.answered_by is None else ()
 
@@ -156,27 +156,25 @@ class Criterion(SpecTable):
 
     @property
     def measured_line(self) -> bool:
-        """Whether a regression line is taken from the shared measurements."""
+        """Whether the criterion takes a regression line from the shared measurements."""
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Spend the charges of `once` before the rounds; return the regression for later scores, or None."""
+        """Spend the charges of `once` before the rounds, and return the regression for later scores; None if there is none."""
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Return `fitted` with the fits that are repeated before every score. Spends a part of `per_score`."""
+        """Return `fitted` with the regressions that are fitted again before every score. Spends a part of `per_score`."""
         return fitted
 
     # Upper bounds from the shared measurements, in place of a figure with noise of its own.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return which sums of original counts bound the figure of any table on these bins. The sums themselves are not
-        read.
-        """
+        """Return the sums of original counts from which `measured_bound` is computed. No count is read."""
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound of the exact figure of the table, given that the original sums are within limits.
+        """Return an upper bound on the exact criterion value of the table, given limits on the original sums.
 
         Parameters
         ----------
@@ -184,17 +182,17 @@ class Criterion(SpecTable):
 
         Returns
         -------
-        The bound; NaN for a table that fails for any original table.
+        The bound; NaN if the table fails whatever the original table is.
         """
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit of `measured_bound` for tables of n rows that follows from the noise alone; 0 where none is
+        """Return a lower limit on `measured_bound` for tables of n rows, which follows from the noise alone; 0 if none is
         known.
 
         Parameters
         ----------
-        widths : for each of the `measured_sums`, the smallest possible half widths of the intervals.
+        widths : for each of the `measured_sums`, the smallest possible half widths of its intervals.
         """
         return 0.0
 
@@ -202,25 +200,26 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Return whether a score may read the private table. Otherwise the score is a function of public information."""
+        """Return whether a score needs the private table. Otherwise it is computed from public information."""
         return self.compares and self.answered_by is None
 
     @property
     def own_noise(self) -> bool:
-        """Return whether the figure is computed from the private table and released with its own noise."""
+        """Return whether the criterion value is computed from the private table and gets noise of its own."""
         return self.asks_something and self.figure_gets_noise
 
     @property
     def mechanism_words(self) -> str:
-        """Return the mechanism that protects the released value, in words."""
+        """Return a description of the mechanism that protects the released value."""
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query about a candidate, or the score where the shared measurements answer the criterion.
+        """Return the query about a candidate, or the score if shared measurements answer the criterion.
 
         Privacy
         -------
-        A score from the shared measurements is post-processing of them and of the candidate; no private count is read.
+        A score from the shared measurements is computed from the measurements and the candidate (post-processing). No private
+        count is read.
         """
         if self.answered_by is None:
             return self.query(n, candidate, setting, fitted)
@@ -231,17 +230,17 @@ class Criterion(SpecTable):
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
 
     def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        """Answer the query, release its figure with noise, and compare it with the threshold.
+        """Answer the query, release its criterion value with noise, and compare it with the threshold.
 
         Parameters
         ----------
         private : the private table on the candidate's bins, with this round's meter.
-        fitted : as for `query`.
+        fitted : as in `query`.
         """
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
     def answer(self, private: PrivateCounts, query: Query | Score) -> Score:
-        """Release the figure of a query with its own Laplace noise, and return the score. A score is returned unchanged."""
+        """Return the score of a query, whose criterion value gets Laplace noise. A score is returned unchanged."""
         if isinstance(query, Score):
             return query
         from synthrelease.criteria.base_mechanism import noisy_figure  # here, for readers of a release have no use for it
@@ -250,12 +249,12 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a noisy figure; for a void candidate its value is NaN, whatever the figure is."""
+        """Return the score of a noisy criterion value. For a void candidate its value is NaN."""
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
 
     def _judged(self, value: float, sensitivity: float | None = None, noise_sd: float | None = None) -> Score:
-        """Compare a value with the threshold and return the score. `sensitivity` is None for a value without noise."""
+        """Return the score of a value, compared with the threshold. `sensitivity` is None for a value without noise."""
         return Score(
             name=self.name,
             kind=self.kind,
@@ -271,8 +270,8 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public facts that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for raw
-    rows.
+    """The public facts that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for the
+    rows of the file.
 
     Attributes
     ----------
@@ -280,7 +279,7 @@ class Setting:
     raw : the plausibility rules for private rows, on atomic cells.
     transformations : the transformations that a configuration of the release may use.
     criteria : all criteria of the release, by name.
-    joint_test : whether one joint test decides each round, so that no figures are released for rejected candidates.
+    joint_test : whether a joint test decides each round, so that rejected candidates have no released criterion values.
     """
 
     schema: Schema
@@ -292,7 +291,7 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation to atomic bins, which hold the own values of rows."""
+        """The transformation to atomic bins, on which rows keep their own values."""
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
@@ -301,8 +300,8 @@ class Setting:
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the sums that each criterion with `answered_by` needs on the bins of a transformation. They depend on no
-        table.
+        """Return the sums that each criterion with `answered_by` needs on the bins of a transformation. The sums do not depend
+        on a table.
         """
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
@@ -323,9 +322,9 @@ class Setting:
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """Return (n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
+        """Return an (n_cells,) mask over the product of these bins: False if the raw rules exclude every record of the cell.
 
-        Bins of missing values are excluded, because a record without a value in one of the columns is in no cell.
+        Bins of missing values are left out, because no cell contains a record without a value in one of the columns.
         """
         chosen = dict(zip(columns, binnings, strict=True))
         all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
@@ -335,7 +334,7 @@ class Setting:
 
 
 def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return the groups of [groups] that a column's released bins lie in; empty where it has none, or where bins straddle
+    """Return the groups in [groups] that contain a column's released bins; empty if the column has none, or a bin overlaps two
     groups.
     """
     if coarser is None or not binning.refines(coarser):
@@ -346,10 +345,10 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """The public design of a regression, with its line once that is fitted.
+    """The public design of a regression and, once it is fitted, its line.
 
-    `possible` (n_cells,) is False where the public raw rules exclude every record of a cell of the design. `redraws` (n_draws,
-    d) are slopes after simulated noise, from which the standard deviation of the figure's noise is estimated.
+    `possible` (n_cells,) is False for cells whose records the public raw rules exclude. `redraws` (n_draws, d) are slopes after
+    simulated noise. The standard deviation of the criterion value's noise is estimated from them.
     """
 
     design: Design
@@ -359,7 +358,8 @@ class Regression:
 
     @property
     def fitted(self) -> LinearModel:
-        """The line that was fitted with noise or taken from the measurements. Raises LookupError if there is none."""
+        """The regression line, which was fitted with noise or computed from the measurements. Raises LookupError if there is
+        none."""
         if self.model is None:
             raise LookupError("the private fit is missing")
         return self.model
@@ -367,13 +367,13 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """The shared measurements, and the limits that they give for all sums of criteria. Each transformation's limits are
-    computed once.
+    """The shared measurements, and the limits that they give for all sums of criteria. The limits are computed once for each
+    transformation.
 
     Attributes
     ----------
     measured : the measured tables, on the `common` bins of all transformations.
-    risk : upper bound of the probability, over the noise of the measurements, that some limit for some transformation is wrong.
+    risk : upper bound on the probability, over the noise of the measurements, that any of the limits is wrong.
     transformations : the number of transformations; each gets an equal part of the risk.
     """
 
@@ -384,7 +384,7 @@ class MeasuredAnswers:
     _known: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
 
     def limits(self, transformation: Transformation, setting: Setting) -> Mapping[str, Sequence[Limits]]:
-        """Return the limits of the sums of every criterion with `answered_by`, on the bins of a transformation."""
+        """Return limits on the sums of every criterion with `answered_by`, on the bins of a transformation."""
         from synthrelease.criteria.measured import all_limits
 
         key = tuple(binning.name for binning in transformation.binnings)
@@ -401,17 +401,15 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function of column names that returns (n_cells,) False where the rules exclude every row of a cell. `raw` is on
-    the bins of these cells.
+    """Return a function that takes column names and returns an (n_cells,) mask: False if the rules exclude every row of a cell.
+    `raw` must be on the bins of these cells.
     """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """The information for a score besides the candidate: the regressions fitted before the rounds or in this round, and the
-    answers of the shared measurements.
-    """
+    """What a score needs besides the candidate: the fitted regressions, and the answers of the shared measurements."""
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)
     answers: MeasuredAnswers | None = None
@@ -423,5 +421,5 @@ class Fitted:
         return self.regressions[name]
 
     def with_regression(self, name: str, regression: Regression) -> Fitted:
-        """Return a copy in which a criterion has this regression."""
+        """Return a copy in which the named criterion has this regression."""
         return replace(self, regressions={**self.regressions, name: regression})

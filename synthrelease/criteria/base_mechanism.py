@@ -1,13 +1,14 @@
-"""The private half of every criterion: release the exact figure of its query, or the least slack of all queries, with noise.
+"""The private half of every criterion: release the exact criterion value of its query, or the least slack of all queries, with
+noise.
 
-Private: the counts of the table, and its exact figures and slacks. Out: one noisy number, public, or one for each of several
-figures that share their noise. The `*_mechanism.py` modules of the criteria compute the exact figures, such as
-`marginals_mechanism` and `groupings_mechanism`.
+Private: the counts of the table, and its exact criterion values and slacks. Out: one noisy number, public, or one for each of
+several criterion values that share their noise. The `*_mechanism.py` modules of the criteria compute the exact criterion
+values, such as `marginals_mechanism` and `groupings_mechanism`.
 
-Guarantee: eps-DP; neighbours replace one record. The scale of the Laplace noise is the sensitivity of the figure over eps; the
-class of the criterion proves the sensitivity. A slack has sensitivity 1, and so has the least of several slacks (Proposition
-3). Several figures together are rounded to grids on which none moves by more than D steps, and get one vector of noise (theory
-4.4, figures that share a noise).
+Guarantee: eps-DP; neighbours replace one record. The scale of the Laplace noise is the sensitivity of the criterion value over
+eps; the class of the criterion proves the sensitivity. A slack has sensitivity 1, and so has the least of several slacks
+(Proposition 3). Several criterion values together are rounded to grids on which none moves by more than D steps, and get one
+vector of noise (theory 4.4, figures that share a noise).
 """
 
 from __future__ import annotations
@@ -28,28 +29,29 @@ _LIMIT = 2.0**30
 
 
 def noisy_figure(counts: Counts, query: Query, epsilon: Fraction, rows: int, entropy: SystemEntropy) -> NoisyFigure:
-    """Return the figure of a query, with noise."""
+    """Return the criterion value of a query, with noise."""
     return laplace_figure(query.figure(counts), sensitivity=query.sensitivity, epsilon=epsilon, rows=rows, entropy=entropy)
 
 
 def noisy_figures(
     counts: Counts, queries: Sequence[Query], noise: OneNoise, rows: int, entropy: SystemEntropy
 ) -> tuple[NoisyFigure, ...]:
-    """Return the figures of several queries with one shared noise vector.
+    """Return the criterion values of several queries with one shared noise vector.
 
     Parameters
     ----------
-    queries : queries that are all fixed before any of their figures is released, so none depends on the noise of another.
-    noise : the shared noise; its epsilon is that of all figures together.
-    rows : the public number of rows behind the figures, on which their grids depend.
+    queries : queries that are all fixed before any criterion value is released, so that no query depends on the noise of
+        another.
+    noise : the shared noise, with the total epsilon of all criterion values.
+    rows : the public number of rows behind the criterion values, on which their grids depend.
 
     Privacy
     -------
-    epsilon-DP for the vector, neighbours replace one record. A figure moves by at most its sensitivity. For either neighbour it
-    is computed with an error of at most a quarter of a step g = sensitivity / 2^bits. So the grid points of a figure are at
-    most D = 2^bits + 2 steps apart (`shared_grid`). D is the same for all figures and is the sensitivity of the shared noise
-    (theory 4.4, figures that share a noise). The division by the step uses exact fractions. Values of more than 2^48 steps are
-    refused, as by `laplace_figure`.
+    epsilon-DP for the vector, neighbours replace one record. A criterion value moves by at most its sensitivity. For either
+    neighbour it is computed with an error of at most a quarter of a step g = sensitivity / 2^bits. So the grid points of a
+    criterion value are at most D = 2^bits + 2 steps apart (`shared_grid`). D is the same for all criterion values and is the
+    sensitivity of the shared noise (theory 4.4, figures that share a noise). The division by the step uses exact fractions.
+    Values of more than 2^48 steps are refused, as by `laplace_figure`.
     """
     grids = [shared_grid(query.sensitivity, rows) for query in queries]
     values = [query.figure(counts) for query in queries]
@@ -66,19 +68,19 @@ def noisy_figures(
 def noisy_least_slack(
     counts: Counts, queries: Sequence[tuple[float, Query]], epsilon: Fraction, entropy: SystemEntropy
 ) -> NoisyFigure:
-    """Return the least slack of all queries, with noise. `queries` are pairs of a threshold and a query."""
+    """Return the smallest slack of all queries, with noise. `queries` are pairs of a threshold and a query."""
     return laplace_figure(least_slack(counts, queries), sensitivity=1.0, epsilon=epsilon, entropy=entropy)
 
 
 def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float:
-    """Return the least slack of all queries, clipped to +-2**30. A slack that is NaN counts as -2**30."""
+    """Return the smallest slack of all queries, clipped to +-2**30. A slack that is NaN counts as -2**30."""
     slacks = [slack(counts, threshold, query) for threshold, query in queries]
     return min((max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT for slack in slacks), default=_LIMIT)
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """Return how far a private table is from failing a query, with sensitivity 1 (see `Query`). A void query has a slack of
-    minus infinity.
+    """Return the distance of a private table from failing a query, in units of the sensitivity (see `Query`). A void query has
+    a slack of minus infinity.
     """
     if query.void:
         return -math.inf

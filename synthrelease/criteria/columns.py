@@ -24,12 +24,12 @@ from synthrelease.settings.base import TERMS, Mistake, unknown
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Return a mistake for every name that is not a column of the schema."""
+    """Return a mistake for every name that is not a column of the table."""
     return unknown(field, "a column", names, schema.names)
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake if a binning of the column in use has bins without a number."""
+    """Yield a mistake if an alternative of the column in use has a bin without a number."""
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -39,7 +39,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every binning in use that has a bin which straddles two bins of `coarser`."""
+    """Yield a mistake for every alternative in use with a bin that overlaps two bins of `coarser`."""
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -51,9 +51,7 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in columns to group by: unknown names, and alternatives with a bin that straddles two bins of
-    [groups].
-    """
+    """Yield the mistakes in grouping columns: unknown names, and alternatives with a bin that overlaps two bins of [groups]."""
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -62,7 +60,8 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """Return (n_bins,) whether each bin has one of these labels, or lies in a bin of `coarser` with one, if that is given."""
+    """Return an (n_bins,) mask of the bins with one of these labels. If `coarser` is given, a bin counts if it lies in a
+    coarser bin with such a label."""
     if coarser is None:
         return np.isin(binning.labels, list(labels))
     return np.isin(coarser.labels, list(labels))[binning.map_to(coarser)]
@@ -91,7 +90,7 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
 def representation_mistakes(
     setting: Setting, columns: Iterable[str], representation: Mapping[str, str], numbered: Collection[str]
 ) -> Iterable[Mistake]:
-    """Yield the mistakes in the alternatives that a regression uses; columns in `numbered` need representative values."""
+    """Yield the mistakes in the `representation` of a regression. Columns in `numbered` need representative values."""
     schema, columns = setting.schema, tuple(columns)
     for name in columns:
         alternatives = schema[name].alternatives
@@ -116,20 +115,21 @@ def representation_mistakes(
 # than any other, so "all columns" names it without the tables of fewer columns.
 
 MAX_TABLES = 100_000
-"""Largest number of compared tables: all of sixteen columns, or all of three of eighty columns. More would take hours."""
+"""Largest number of compared tables, for example all tables of sixteen columns. More would take hours."""
 
 WIDE, LARGEST_WHEN_WIDE = 8, 3
-"""Up to `WIDE` columns, the default is to compare all tables; beyond, tables of at most `LARGEST_WHEN_WIDE` columns."""
+"""Up to `WIDE` columns, all tables are compared by default. Beyond, only tables of at most `LARGEST_WHEN_WIDE` columns are
+compared."""
 
 ALL_COLUMNS = "all columns"
 
 
 OF_BINS = 'values = "bins" beside it: noisy tables have the number of rows in a bin, and not the own values of rows'
-"""The setting that a mistake asks for where measurements answer the criterion."""
+"""The setting that a message asks for if measurements shall answer the criterion."""
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return the default of `largest`, which is lower where there would be more than `MAX_TABLES` tables."""
+    """Return the default of `largest`, which is low enough for at most `MAX_TABLES` tables."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -140,17 +140,17 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 
 
 class MarginalCriterion(Criterion):
-    """The base class of criteria that compare marginals. It chooses the tables.
+    """The base class of criteria that compare marginal tables. It chooses the tables.
 
     Attributes
     ----------
     largest : the largest number of columns of a compared table; all tables of so many or fewer columns are compared. By
         default, all tables are compared for up to eight columns, tables of at most three columns for up to 84 columns, and
-        tables of at most two for more. With `tables`, none of these are compared by default. Example: `largest = 3`.
-    tables : further tables to compare, as a formula: columns of a table are joined by ":". "age:(sex + region)" names two
-        tables. "all 2-way" names every table of two columns, "all 2-way with age" every such table that contains age. "all
-        columns" names the one table of all columns, which compares whole rows. Example: `tables = ["diabetes:hospital",
-        "age:sex:region"]`.
+        tables of at most two for more. If `tables` is given, these defaults do not apply. Example: `largest = 3`.
+    tables : further tables to compare, as a formula: the columns of a table are written with ":" between them. "age:(sex +
+        region)" names two tables. "all 2-way" names every table of two columns, "all 2-way with age" every such table that
+        contains age. "all columns" names the table of all columns, in which whole rows are compared. Example: `tables =
+        ["diabetes:hospital", "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)
@@ -178,34 +178,30 @@ class MarginalCriterion(Criterion):
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Return the columns that the criterion names."""
+        """Return the columns that the criterion names in `tables`."""
         return tuple(dict.fromkeys(name for term in self._named if term for name in term.columns))
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting by which the criterion compares tables whose columns it does not name; empty if there is none."""
+        """Return the setting that selects tables without naming their columns; empty if there is none."""
         unnamed = not self.tables or any(term is None or term.ways for term in self._named)
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
     def up_to(self, n_columns: int) -> int:
-        """Return the largest k for which all tables of k columns are compared; 0 if only the tables in `tables` are
-        compared.
-        """
+        """Return the largest k for which all tables of k columns are compared; 0 if only named tables are compared."""
         if self.largest is None:
             return 0 if self.tables else usual_largest(n_columns)
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the tables of `tables`, without those that `up_to` covers, as increasing column indices. No table occurs
-        twice.
-        """
+        """Return the tables that `tables` names beyond `up_to`, each once, as increasing column indices."""
         width = len(layout.sizes)
         everything = tuple(range(width))
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return the arguments `largest` and `named` for `data.marginals.differences`."""
+        """Return the arguments `largest` and `named` of `data.marginals.differences`."""
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
@@ -214,7 +210,7 @@ class MarginalCriterion(Criterion):
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
     def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
-        """Return whether the table of exactly these columns is compared."""
+        """Return whether the criterion compares the table of exactly these columns."""
         terms = (term for term in self._named if term is not None)
         sizes = ((term.ways or len(term.columns), {*term.columns}) for term in terms)
         named = any(ways == len(columns) and names <= {*columns} for ways, names in sizes)
@@ -249,7 +245,7 @@ class MarginalCriterion(Criterion):
         return zip(self.compared(facts), limits, strict=True)
 
     def tables_in_words(self, n_columns: int) -> str:
-        """Return the compared tables in words: "any columns", "at most 3 columns", "single columns", "age by sex"."""
+        """Return a text that names the compared tables: "any columns", "at most 3 columns", "single columns", "age by sex"."""
         largest = self.up_to(n_columns)
         few = "single columns" if largest == 1 else f"at most {largest} columns"
         parts = [] if not largest else ["any columns"] if largest == n_columns else [few]
@@ -271,17 +267,15 @@ class MarginalCriterionExplained(Explanation[Tables]):
 
     @property
     def asks_single_columns(self) -> bool:
-        """Whether every compared table has one column."""
+        """Return whether every compared table has one column."""
         named = all(term is not None and max(term.ways, len(term.columns)) == 1 for term in self.about._named)
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair's table is compared and has a cell with an error above the threshold when the association is
-        lost.
-        """
+        """Return whether the criterion compares the table of the pair, and would fail if their association were lost."""
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return (n_cells,) the largest difference between each released count and an original count within the limits."""
+    """Return the (n_cells,) largest difference between a released count and an original count within its limits."""
     return np.maximum(limits.high - released, released - limits.low)

@@ -18,16 +18,17 @@ from synthrelease.criteria.columns import LARGEST_WHEN_WIDE
 from synthrelease.data.linked import slot_name
 
 NOISE_SHARE = 6
-"""The noise scale of a figure should be at most its threshold divided by this number, for useful error bounds."""
+"""The drafted noise scale of a criterion value is at most its threshold divided by this number, so that error bounds are
+useful."""
 
 MOST_EPSILON = Fraction(1, 4)
-"""A criterion that would need a larger epsilon is not drafted."""
+"""Largest epsilon of a drafted criterion. A criterion that needs more is not drafted."""
 
 MOST_UNIQUE = 0.2
-"""Largest share of unique rows in the public file for which a draft asks for a minimum count of rows."""
+"""Largest share of unique rows in the public file for which a minimum count of rows is drafted."""
 
 _NOT_OUTCOMES = ("age", "agep", "edad", "alter", "sex", "gender", "sexo", "race", "year", "month", "date")
-"""Words in the names of columns that are usually grouped by and not explained."""
+"""Words in names of columns that usually define groups and are rarely dependent variables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +39,8 @@ class Partner:
     ----------
     distance : the strength of the association: the share of all rows that would have to change for the columns to be
         independent.
-    smallest_group : the number of rows with both values in the smallest group of the other column; 0 where that column has too
-        many groups.
+    smallest_group : the number of rows in the smallest group of the other column with values in both columns; 0 if the other
+        column has too many groups.
     """
 
     distance: float
@@ -52,12 +53,12 @@ class FileColumn:
 
     Attributes
     ----------
-    of_date : whether the column is a part of a date.
+    of_date : whether the column was made from a date.
     weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
     limits : inner limits of the drafted bins of a column of numbers; None for categories.
-    mean_range : for a column of numbers, a range to which values can be clipped with next to no change of means.
-    line_range : likewise for regressions, where a few extreme values may be clipped by more.
+    mean_range : for a column of numbers, a range to which values can be clipped almost without a change of means.
+    line_range : a narrower range for regressions, in which a few extreme values may be clipped.
     spread : the standard deviation of the values within `mean_range`.
     category_rows : the number of rows of each category, by label; empty for numbers.
     missing_rows : the number of rows without a value.
@@ -93,8 +94,8 @@ class FileColumn:
 
     @property
     def explained(self) -> bool:
-        """Return whether the column can be a dependent variable: it is no date and no weight, and its name has no word such as
-        age or sex.
+        """Return whether the column can be a dependent variable. Dates, weights and names with a word such as age or sex are
+        excluded.
         """
         words = self.name.lower().replace("-", "_").split("_")
         return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
@@ -102,13 +103,14 @@ class FileColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class FileFacts:
-    """The facts about a public file from which criteria are drafted. The private file is assumed to have about as many rows.
+    """The facts about a public file from which criteria are drafted. The private file is assumed to have about as many rows as
+    the public file.
 
     Attributes
     ----------
-    cell : the first threshold for the error of a cell of a small table, as a share of all rows.
+    cell : the drafted threshold for the error of a cell of a small table, as a share of all rows.
     unique : the share of the rows that are unique in the bins of the draft.
-    strongest : pairs of columns that are associated beyond chance, from the strongest association to the weakest.
+    strongest : pairs of columns with more association than chance gives, from the strongest association to the weakest.
     members : the columns of members, such as persons of a household; empty without [members].
     """
 
@@ -121,28 +123,26 @@ class FileFacts:
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:
-        """Return the columns of numbers that can be dependent variables, from the most to the least associated."""
+        """Return the numeric columns that can be dependent variables, from the most to the least associated."""
         numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
         return tuple(sorted(numeric, key=lambda column: -column.tied))
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Return the columns of two frequent categories that can be dependent variables, from the most to the least
-        associated.
-        """
+        """Return the columns of two frequent categories that can be dependent variables, most associated first."""
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` columns of numbers, from the strongest association with this column to the weakest."""
+        """Return at most `most` numeric columns, from the strongest association with this column to the weakest."""
         named = {partner.name: partner for partner in self.columns}
         fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` columns to group by, from the strongest association to the weakest. Each group has `least` rows
-        with values.
+        """Return at most `most` columns to group by, from the strongest association to the weakest. Each of their groups has at
+        least `least` rows with values.
         """
         named = {fitting.name: fitting for fitting in self.columns}
         large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
@@ -155,17 +155,17 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """The draft of one criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses.
+    """The draft of one criterion: its TOML keys in order, and a remark. Threshold and epsilon are starting values.
 
     Attributes
     ----------
-    seen : a text with the criterion values on the public file: between its halves, in fits, and for independent columns.
-    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None where the
-        criterion value is already relative.
-    in_place_of : the name of the criterion that this one replaces if the bins are too wide for a strict threshold of that
-        criterion; empty for none.
-    asks : "single columns" or "shares of single columns" for a criterion that independent columns meet; "pairs" for one about
-        associations in general, of which a draft needs at least one that independent columns fail.
+    seen : a text with criterion values on the public file: between its two halves, for noisy fits, and for independent columns.
+    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
+        criterion value is relative.
+    in_place_of : the name of a criterion that this one replaces if the bins are too wide for a strict threshold of that
+        criterion; empty if it replaces none.
+    asks : "single columns" or "shares of single columns" for a criterion that a table of independent columns meets; "pairs" for
+        a criterion about all associations. A draft needs one such criterion that a table of independent columns fails.
     """
 
     settings: Mapping[str, object]
@@ -176,7 +176,7 @@ class CriterionDraft:
     asks: Asked = ""
 
     def ignoring(self, names: Sequence[str]) -> CriterionDraft:
-        """Return the draft with these columns added to `ignored`, if it is of the kind faithfulness; other drafts are
+        """Return the draft with these columns added to `ignored`, if it is a draft of faithfulness; otherwise return it
         unchanged.
         """
         if "exact" not in self.settings:
@@ -202,26 +202,27 @@ class CriterionDraft:
 
 
 def budget(least: float) -> Fraction:
-    """Return `least` rounded up to thousandths, or to hundredths from 0.1 on."""
+    """Return `least` rounded up to a multiple of 0.001, or of 0.01 from 0.1 on."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
 
 Drafts = Iterable[CriterionDraft | str]
-"""The drafts of one kind for a public file, or a text that says which criterion was left out and why."""
+"""The drafts of one kind for a public file. A text says which criterion was left out and why."""
 
 _MANY = 20
-"""Beyond this number of columns a draft compares no tables of three columns, which would take seconds in every round."""
+"""Largest number of columns for which a draft compares tables of three columns. With more columns they take seconds in every
+round."""
 _MOST_BY = 6
 """Largest number of columns to group a share of rows by."""
 _BINS_OF_NEIGHBOURS = 12
-"""From this number of bins on, a bin and its two neighbours are at most a quarter of all bins."""
+"""Smallest number of bins for which the median may lie in a neighbouring bin: three bins are then at most a quarter of all."""
 _ROWS_FOR_A_CELL = 4
-"""Rows of the file for each cell of the columns that faithfulness compares, so that most rows have a similar row."""
+"""Rows of the file for each cell of the columns in faithfulness, so that most rows have a similar row."""
 
 
 def _share(part: float) -> float:
-    """Return the first guess of a threshold, rounded to two significant digits."""
+    """Return a drafted threshold, rounded to two significant digits."""
     return float(f"{part:.2g}")
 
 
@@ -243,8 +244,8 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the ratios of bins. With a clip of 1.25 the sensitivity is about 1.6 / (number of rows in the
-    rarest bin).
+    """Draft a criterion for the ratios of bins. At a clip of 1.25, the sensitivity is about 1.6 / (number of rows in the rarest
+    bin).
     """
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
@@ -259,7 +260,8 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
 
 
 def mean_marginal_error(file: FileFacts) -> Drafts:
-    """Draft criteria for the mean error of all tables of two columns, of the most associated ones, and of tables of members."""
+    """Draft criteria for the mean error of tables of two columns: all tables, the most associated pairs, and tables of
+    members."""
     kind, remark = "mean_marginal_error", "the share of rows in a wrong cell, on average over all tables of two columns"
     settings: dict[str, object] = {"tables": ["all 2-way"], "threshold": 0.05}
     yield CriterionDraft.of("typical error of pairs", kind, remark, settings, asks="pairs")
@@ -285,7 +287,7 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 
 def conditional_mean(file: FileFacts) -> Drafts:
-    """Draft the means of the two columns of numbers with the strongest associations, grouped by up to three columns each."""
+    """Draft the means of the two numeric columns with the strongest associations, each in groups of up to three columns."""
     remark = "no mean of a group, nor the overall mean, may have an error above this; values beyond `range` count as its ends"
     for column in file.outcomes[:2]:
         low, high = column.mean_range
@@ -296,9 +298,9 @@ def conditional_mean(file: FileFacts) -> Drafts:
 
 
 def conditional_median(file: FileFacts) -> Drafts:
-    """Draft the median of the column of numbers with the strongest associations.
+    """Draft the median of the numeric column with the strongest associations.
 
-    If the column has few bins, the original median must lie in the bin of the released one. Otherwise it may lie in a
+    If the column has few bins, the original median must lie in the bin of the released median. Otherwise it may lie in a
     neighbouring bin.
     """
     for column in file.outcomes[:1]:
@@ -310,7 +312,7 @@ def conditional_median(file: FileFacts) -> Drafts:
 
 
 def difference_in_proportions(file: FileFacts) -> Drafts:
-    """Draft the shares of the rarer of two categories, for the three columns with the strongest associations."""
+    """Draft the share of the rarer of two categories, for the three columns with the strongest associations."""
     least, kind = max(300, 0.01 * file.n_rows), "difference_in_proportions"
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
@@ -324,8 +326,8 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft up to two means over roots, such as households. The first is the agreement of their members, in the column with the
-    strongest association of the first two members. The second is the mean of a column of numbers.
+    """Draft up to two means over roots, such as households. The first is the agreement of the members, in the column in which
+    the first two members are most strongly associated. The second is the mean of a numeric column.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # the association between the first two members of a root in each column
@@ -348,9 +350,9 @@ def mean_of_roots(file: FileFacts) -> Drafts:
 
 
 def regression_one_step(file: FileFacts) -> Drafts:
-    """Draft the linear regression of the most associated column of numbers on up to three columns of numbers.
+    """Draft the linear regression of the most associated numeric column on up to three numeric columns.
 
-    A second draft uses the bins of the features, for files in which these are too wide for the first.
+    A second draft uses the bins of the features. It replaces the first draft if the bins are wide.
     """
     remark = (
         "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond `ranges` "
@@ -364,7 +366,7 @@ def regression_one_step(file: FileFacts) -> Drafts:
 
 
 def logistic_regression(file: FileFacts) -> Drafts:
-    """Draft the logistic regression of the most associated column of two categories on up to three columns of numbers."""
+    """Draft the logistic regression of the most associated column of two categories on up to three numeric columns."""
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
         yield "logistic_regression: no column of two frequent values is associated with columns of numbers"
     remark = (
@@ -385,7 +387,7 @@ def _regression(
     limits: Mapping[str, object],
     remark: str,
 ) -> Iterable[CriterionDraft]:
-    """Draft a regression on the own values of the features, and one on their bins that may replace it."""
+    """Draft a regression on the own values of the features, and a regression on their bins that may replace it."""
     if not features:
         return
     kind = "regression_one_step" if target.limits is not None else "logistic_regression"
@@ -401,7 +403,8 @@ def _regression(
 
 
 def faithfulness(file: FileFacts) -> Drafts:
-    """Draft the share of similar rows, over the most associated columns. A larger file allows more columns."""
+    """Draft the share of released rows without a similar row, over the most associated columns. A larger file allows more
+    columns."""
     compared, cells = list[FileColumn](), 1
     for column in sorted(file.columns, key=lambda column: -column.tied):
         near = 2 if column.limits is not None else 1
@@ -421,7 +424,7 @@ def faithfulness(file: FileFacts) -> Drafts:
 
 
 def face_privacy(file: FileFacts) -> Drafts:
-    """Draft that each released row occurs at least twice, unless too many rows of the public file are unique."""
+    """Draft the rule that each released row occurs at least twice, unless many rows of the public file are unique."""
     if file.unique > MOST_UNIQUE:
         yield (
             f"face privacy: {file.unique:.0%} of the public rows occur once in these columns, and a table in which each occurs "
@@ -450,7 +453,7 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "faithfulness": faithfulness,
     "face_privacy": face_privacy,
 }
-"""The drafting function of each kind, in the order of the drafted file; or the reason for drafting none."""
+"""The function that drafts each kind, in the order of the drafted file; or the reason why the kind is not drafted."""
 
 ASKED_FOR: Mapping[str, str] = {
     "absolute_marginal_error": "Every cell of a table of columns: the largest error of a share of the rows",
@@ -462,9 +465,9 @@ ASKED_FOR: Mapping[str, str] = {
     "difference_in_proportions": "How often a value occurs, also in groups: the largest error of a share of a group",
     "kolmogorov_distance": "How a column is distributed, also in groups: the largest error of a cumulated share",
 }
-"""A description of each kind that can be added with only columns and a threshold."""
+"""A description of each kind that a steward can add with only columns and a threshold."""
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafts of all kinds for a public file, and a text for each criterion that was left out."""
+    """Return the drafts of all kinds for a public file, with a text for each criterion that was left out."""
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

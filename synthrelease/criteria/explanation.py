@@ -1,5 +1,4 @@
-"""Base class of explanations: the meaning of a criterion in words, its sensitivity, and the error bounds that follow from its
-value.
+"""Base class of explanations: the meaning of a criterion, its sensitivity, and the error bounds that follow from its value.
 
 Explanations do not score candidates. They use public facts only (`criteria.facts`): a released table, the settings, or the
 public rows of a rehearsal.
@@ -25,28 +24,28 @@ Kind = TypeVar("Kind", bound=Criterion)
 class Explanation(Generic[Kind]):
     """Explain a criterion to the readers of a release, and to the steward before a release.
 
-    Each kind overrides the methods that apply to it, or gives a reason why it does not (`no_sensitivity`, `no_bounds`,
+    Each kind overrides these methods, or gives the reason why a method does not apply (`no_sensitivity`, `no_bounds`,
     `no_offender`). tests/test_contracts.py requires one or the other.
     """
 
     about: Kind
     bounds_every_cell: ClassVar[bool] = False
-    """Whether the figure bounds the error of every cell of small tables. Most other bounds rest on this one."""
+    """Whether the criterion value bounds the error of every cell of small tables. Most other bounds need this bound."""
     no_sensitivity: ClassVar[str] = ""
-    """The reason why, or the cases in which, the sensitivity does not follow from the files of a bundle."""
+    """The reason why the sensitivity cannot be computed from the files of a bundle, or the cases in which it cannot."""
     no_bounds: ClassVar[str] = ""
-    """The reason why no bounds of other quantities follow from the figure."""
+    """The reason why the criterion value gives no bound on other quantities."""
     no_offender: ClassVar[str] = ""
-    """The reason why no part of the table can be named as the one with the largest error."""
+    """The reason why no part of the table can be named as the part with the largest error."""
 
     # Texts for card, plan and report.
 
     def sentence(self, facts: PublicFacts) -> str:
-        """Return a sentence for the card that says what the figure is."""
+        """Return the sentence on the card that says what the criterion value measures."""
         raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
-        """Return the unit of the figure, in words; empty where it has none."""
+        """Return the unit of the criterion value as text; empty if it has none."""
         if self.about.counts_rows:
             return "share of the rows"
         raise NotImplementedError
@@ -54,56 +53,58 @@ class Explanation(Generic[Kind]):
     # Values that readers of a release can compute.
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the figure from public facts; None if they do not determine it."""
+        """Return the sensitivity of the criterion value, computed from public facts; None if they do not determine it."""
         return 1 / facts.n if self.about.counts_rows else None
 
     def public_figure(self, facts: PublicFacts) -> float | None:
-        """Return the figure if the released table alone determines it; None if it depends on private counts."""
+        """Return the criterion value if the released table alone determines it; None if it needs private counts."""
         return None
 
     # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return what follows for the original table if the exact figure is at most `limit`; None if nothing follows."""
+        """Return the error bound on the original table that an exact criterion value of at most `limit` implies; None if it
+        implies none."""
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return an upper limit on the growth of the exact figure when all kept rows of the file replace the drawn sample, with
-        rows counted as shares. The limit fails with at most the risk of the drawing; None means that there is no limit (theory
-        13.17, drawn shares).
+        """Return an upper limit on how much the exact criterion value grows when all kept rows of the file replace the drawn
+        sample, with rows counted as shares. The limit fails with at most the risk of the drawing. None means that there is no
+        limit (theory 13.17, drawn shares).
         """
         return None
 
     def every_cell_up_to(self, n_columns: int) -> int:
-        """Return the largest number of columns of tables in which the figure bounds the error of each cell; 0 for none."""
+        """Return the largest number of columns of tables in which the criterion value bounds the error of each cell; 0 for
+        none."""
         return 0
 
     # For a plan and a rehearsal, before a release.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return a lower limit of the sensitivity for any candidate of n rows; None if the settings do not determine one."""
+        """Return a lower limit on the sensitivity for any candidate of n rows; None if the settings do not determine one."""
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return an estimate of the seconds that a score takes on one core, beyond a few passes over the occupied cells."""
+        """Return the estimated seconds of one score on one core, beyond a few passes over the occupied cells."""
         return 0.0
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return whether the figure depends on each column separately. Then a table of independent columns with the right
-        shares meets any threshold, and the figure shows nothing about associations.
+        """Return whether the criterion value depends on each column separately. Then a table of independent columns with the
+        right shares meets any threshold, so the criterion value shows nothing about associations.
         """
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion is about the association of these two columns: it names both, or must fail if their
+        """Return whether the criterion checks the association of these two columns: it names both, or must fail if their
         association is lost.
         """
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the part of the public table with the largest error; None where the class has a reason (`no_offender`), or
-        where there is no such part.
+        """Return the part of the public table with the largest error; None if there is no such part or the class gives a reason
+        (`no_offender`).
 
         Parameters
         ----------

@@ -1,7 +1,8 @@
-"""The criterion face privacy: every row of the candidate, or every combination of some columns, occurs at least `minimum_count`
-times.
+"""The criterion face privacy: every row of the candidate, or every combination of bins in some columns, occurs at least
+`minimum_count` times.
 
-Paper 4.6; theory 3.7, face privacy. A stakeholder of the paper asked for the stricter form, over all choices of some columns.
+Paper 4.6; theory 3.7, face privacy. A stakeholder of the paper asked for the stricter form, which checks all choices of a given
+number of columns.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from synthrelease.settings.base import Mistake
 class RareRows(Criterion):
     """The number of distinct released rows that occur fewer than `minimum_count` times; it must be 0.
 
-    With `columns` = b, the criterion instead counts the combinations of bins that occur, but fewer than `minimum_count` times,
-    over all choices of b columns. If there are none, no combination of fewer columns is rare either, because its count is a sum
-    of counts of such combinations. There are C(d, b) tables of b columns; at most `MAX_TABLES` are allowed.
+    With `columns` = b, the criterion counts rare combinations of bins over all choices of b columns. A combination is rare if
+    it occurs, but fewer than `minimum_count` times. If there are none, no combination of fewer columns is rare either, because
+    its count is a sum of counts of such combinations. There are C(d, b) tables of b columns; at most `MAX_TABLES` are allowed.
 
     Privacy
     -------
-    The figure uses only the candidate, which is already differentially private. It costs no budget.
+    The criterion value uses only the candidate, which is already differentially private. It costs no budget.
 
     Attributes
     ----------
-    minimum_count : the least number of times that each distinct row must occur; at most the `minimum_count` of the projection.
+    minimum_count : the smallest allowed number of copies of each distinct row; at most the `minimum_count` of the projection.
         Example: `minimum_count = 2`.
     columns : the number of columns of the combinations that are checked. Without this setting whole rows are checked. Example:
         `columns = 3`.
     threshold : always 0; may be omitted. Example: `threshold = 0`.
-    epsilon : always 0; may be omitted. This criterion looks at the released table alone. Example: `epsilon = 0`.
+    epsilon : always 0; may be omitted, because this criterion uses the released table alone. Example: `epsilon = 0`.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Return the minimum count of whole rows; 1 if `columns` is set, because then nothing is promised about whole rows."""
+        """Return the minimum count of whole rows; 1 if `columns` is set, which promises nothing about whole rows."""
         return self.minimum_count if self.columns is None else 1
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -89,7 +90,7 @@ class RareRows(Criterion):
         return float(sum(rare for _, rare in self._rare_parts(table)))
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Yield every choice of columns, and how many of its combinations occur, but fewer than `minimum_count` times."""
+        """Yield every choice of columns, with the number of its rare combinations."""
         from synthrelease.data.marginals import sub_tables
 
         width = self.columns or len(table.layout.sizes)
@@ -120,7 +121,7 @@ class RareRowsExplained(Explanation[RareRows]):
         return self.about._rare(facts.table)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the table with the most rare combinations. Only the candidate is used."""
+        """Return the table with the most rare combinations. Only the candidate is read."""
         if self.about.columns is None:
             return None
         columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda table: table[1])

@@ -1,8 +1,8 @@
-"""Public values that criteria use and return: facts about a table, queries and scores, known errors, shared noise, and texts.
+"""Public values that criteria use and return: facts about a table, queries, scores, known errors, shared noise, and texts.
 
-`bundle.limits` makes the facts about a table from release.json, and `published.folder` from a loaded release. A criterion's
-sentence, its sensitivity and its error bounds depend on these facts only. The facts also hold the other criteria, for a
-criterion that refers to another one.
+`bundle.limits` makes the facts about a table from release.json, and `published.folder` makes them from a loaded release. The
+sentence, the sensitivity and the error bounds of a criterion depend on these facts only. The facts include all criteria,
+because a criterion may refer to another one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column, with its label and (n_bins,) whether each bin is in the group."""
+    """A group of released bins of a column, with its label and an (n_bins,) mask of its bins."""
 
     label: str
     inside: tuple[bool, ...]
@@ -43,7 +43,7 @@ class PublicFacts:
     criteria : the criteria of known kinds, by name.
     counts : the released table; None if only texts are needed.
     raw : the plausibility rules for private rows, on the released bins; None if they are not needed.
-    linked : the positions of members in the record of their root; None without [members].
+    linked : the columns of the members in the record of their root; None without [members].
     """
 
     n: int
@@ -63,7 +63,7 @@ class PublicFacts:
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
-        """Return a text that says to which grid the values of some columns are rounded; empty if no value changes."""
+        """Return a text with the grids to which the values of some columns are rounded; empty if no value changes."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
         grids = [f"{column.name.replace('_', ' ')} to the nearest {column.step:g} {column.unit}" for column in coarse]
@@ -77,7 +77,8 @@ class PublicFacts:
         return self.counts
 
     def cells(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return (n_cells,) counts over the product of the released bins of these columns, the last one varying fastest."""
+        """Return the (n_cells,) counts over the product of the released bins of these columns. The last column varies
+        fastest."""
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
@@ -92,7 +93,8 @@ class PublicFacts:
         return int(self.table.counts[valued].sum())
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return (n_cells,) over the product of released bins: False where the raw rules exclude every record of the cell."""
+        """Return an (n_cells,) mask over the product of released bins: False if the raw rules exclude every record of the
+        cell."""
         if self.raw is None:
             raise LookupError("the rules for private rows are not among these facts")
         return ~self.raw.structural_zeros([self.raw.layout.index(name) for name in names]).ravel()
@@ -104,13 +106,13 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns as they would be if they were independent, each with the right shares.
+    """Two columns whose association is lost: independent columns with the right shares.
 
     Attributes
     ----------
     columns : the names of the two columns.
-    distance : the total variation distance of their table from the true one, as a share of the rows.
-    largest_cell : the largest error of a cell of their table, as a share of the rows.
+    distance : the total variation distance of the table of independent columns from the true table, as a share of the rows.
+    largest_cell : the largest error of a cell of the table of independent columns, as a share of the rows.
     n_columns : the number of columns of the whole table.
     """
 
@@ -130,9 +132,7 @@ class LostPair:
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """A bound of cells: no cell of a table of at most `largest` columns, or of one of the `tables`, has an error above
-    `rows`.
-    """
+    """A bound on cells: no cell of a table of at most `largest` columns, or in `tables`, has an error above `rows`."""
 
     rows: int
     largest: int
@@ -146,8 +146,8 @@ class CellError:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioError:
-    """A bound of ratios: for every bin of every column, released and original count, each plus 1, differ by at most this
-    factor.
+    """A bound on ratios: in every bin of every column, the released count plus 1 and the original count plus 1 differ by at
+    most this factor.
     """
 
     factor: float
@@ -156,12 +156,12 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound of means: every mean of `column` in the groups of `by`, and overall if `overall` is True, has an error of at most
-    `most`.
+    """A bound on means: every mean of `column` in the groups of `by` has an error of at most `most`. With `overall`, so has the
+    mean of all rows.
 
-    Values are clipped to `lowest` and `highest`. `size_margin` determines the sizes below which a group is filled up. `values`
-    are two arrays (n_present,) with the lowest and the highest value that an original row of each bin counts as; both are the
-    bin's number if the criterion uses representative values.
+    Values are clipped to `lowest` and `highest`. `size_margin` determines the size up to which a small group is filled.
+    `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. Both are the
+    representative value if the criterion uses representative values.
     """
 
     most: float
@@ -177,10 +177,10 @@ class MeanError:
 
 @dataclass(frozen=True, kw_only=True)
 class Unmatched:
-    """A bound from faithfulness: all but `rows` original rows are paired with a similar released row.
+    """A bound from faithfulness: all original rows except at most `rows` are paired with a similar released row.
 
-    `steps` says for each column that may be one bin apart whether each bin is similar to the next higher one. The `ignored`
-    columns are not compared.
+    `steps` has an array for each column in which rows may be one bin apart. It says whether each bin is similar to the next
+    higher bin. The `ignored` columns are not compared.
     """
 
     rows: int
@@ -191,10 +191,10 @@ class Unmatched:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumError:
-    """Upper limits of weighted sums over the cells of the original table R of some columns: sum of weights R <= most for each
+    """Upper limits on weighted sums over the cells of the original table R of some columns: sum of weights R <= most for each
     sum.
 
-    `weights` has one array for every sum, with one axis for each column over all its released bins.
+    `weights` has one array for each sum. An array has an axis for each column, over its released bins.
     """
 
     columns: tuple[str, ...]
@@ -204,7 +204,7 @@ class SumError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumErrors:
-    """All limits of weighted sums that follow from one criterion, for tables of different columns."""
+    """All limits on weighted sums that follow from one criterion, for tables of different columns."""
 
     sums: tuple[SumError, ...]
     criterion: str
@@ -222,7 +222,7 @@ KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
 # others.
 
 MECHANISM = "K-norm: one noise for several figures"
-"""The name of the mechanism of such a value."""
+"""The name of the mechanism for a criterion value that shares its noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,15 +231,15 @@ class OneNoise:
 
     Attributes
     ----------
-    figures : the number of figures that share it.
-    epsilon : the epsilon of all these figures together.
+    figures : the number of criterion values that share the vector.
+    epsilon : the total epsilon of these criterion values.
     """
 
     figures: int
     epsilon: Fraction
 
     def sd(self, sensitivity: float, rows: int) -> float:
-        """Return the standard deviation of the noise, in the unit of the figure."""
+        """Return the standard deviation of the noise, in the unit of the criterion value."""
         grid = shared_grid(sensitivity, rows)
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
@@ -248,21 +248,19 @@ class OneNoise:
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
-        """Return an upper limit that the exact figure exceeds with at most this probability (0 to 1/2).
+        """Return an upper limit that the exact criterion value exceeds with at most this probability (0 to 1/2).
 
-        The noise distribution is symmetric, so a one-sided limit has half of the two-sided risk. One step is added for the
-        rounding to the grid.
+        The noise distribution is symmetric, so a one-sided limit has half of the risk of a two-sided limit. One step is added
+        for the rounding to the grid.
         """
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """Return the standard deviation without the effect of the grid, for figures whose number of rows is unknown."""
+        """Return the standard deviation without the effect of the grid, if the number of rows is unknown."""
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the text for a charge of this epsilon, with the ratio of the standard deviation to the standard deviation of
-        separate Laplace noise.
-        """
+        """Return the text for a charge of this epsilon. It compares the standard deviation with separate Laplace noise."""
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -270,8 +268,8 @@ class OneNoise:
 
 
 def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | None = None) -> float:
-    """Return the standard deviation of a figure's noise without the effect of the grid, for separate Laplace noise or for
-    `shared` noise.
+    """Return the standard deviation of a criterion value's noise without the effect of the grid. The noise is separate Laplace
+    noise or `shared` noise.
 
     Examples
     --------
@@ -282,12 +280,12 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """Return the shared noise of the figures that share one, by name: empty, or two or more figures.
+    """Return the noise that criterion values share, by name of the criterion: empty, or two or more entries.
 
-    The result is a function of the epsilons alone, so it is public. The search starts with all figures. The figure with the
-    largest epsilon (the first one of several) is removed as long as it would have less noise separately, or as there are more
-    than `MOST_NUMBERS` figures. So no figure's noise grows: with m figures and a total epsilon E, sqrt((m + 1)(m + 2) / 3) / E
-    is at most sqrt(2) / epsilon.
+    The result is a function of the epsilons alone, so it is public. The search starts with all criterion values. It removes the
+    criterion value with the largest epsilon while this criterion value would have less noise of its own, or while more than
+    `MOST_NUMBERS` criterion values are left. So no criterion value's noise grows: with m criterion values and a total epsilon
+    E, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
     """
     left = dict(epsilons)
     while len(left) > 1:
@@ -301,7 +299,7 @@ def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
 # The query of a criterion to the private table, and the score.
 
 ANSWERED = "none: an upper bound that follows from the published measurements"
-"""The name of the mechanism of a criterion with `answered_by`."""
+"""The name of the mechanism for a criterion with `answered_by`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,11 +310,12 @@ class Score:
 
     Attributes
     ----------
-    noise_bound : if the noise is not added to the figure itself, an estimate of the change of the figure that the noise exceeds
-        in 5% of cases.
-    decides : whether the candidate was accepted by comparing this figure with the threshold; such a figure is published only
-        because it passed.
-    one_noise : the noise that the figure shares with others, or None; `epsilon` is this figure's part of its epsilon.
+    noise_bound : if the noise is not added to the criterion value itself, an estimate of the change that the noise exceeds in
+        5% of cases.
+    decides : whether the comparison of this criterion value with the threshold decided about the candidate. Such a criterion
+        value is published only because it passed.
+    one_noise : the noise that the criterion value shares with others, or None; `epsilon` is then this criterion value's part of
+        the total epsilon.
     """
 
     name: str
@@ -335,17 +334,15 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """The query of a criterion to the private table. The query itself is public; only the functions `figure` and `slack` read
-    counts.
+    """A criterion's query to the private table. The query is public; only its functions `figure` and `slack` read counts.
 
     Attributes
     ----------
-    figure : a function that returns the exact figure of any private table.
-    sensitivity : the largest change of the figure when one record is replaced, above 0.
-    slack : a function that returns how far a private table is from failing. It has sensitivity 1, and is at least 0 if and only
-        if the figure is at most the threshold. The default is (threshold - figure) / sensitivity.
-    void : whether the candidate fails for any private table, for example because a group has no rows. The figure is charged all
-        the same.
+    figure : a function that returns the exact criterion value of any private table.
+    sensitivity : the largest change of the criterion value when one record is replaced, above 0.
+    slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1, and is at least 0
+        if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) / sensitivity.
+    void : whether the candidate fails for any private table, for example because a group has no rows. The charge is the same.
     """
 
     figure: Callable[[Counts], float]
@@ -368,8 +365,8 @@ def words(name: str) -> str:
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """Return a number as text to `digits` significant digits with thousands separators; whole numbers in full, and None as "not
-    bounded".
+    """Return a number as text with `digits` significant digits and thousands separators. Whole numbers keep all digits, and
+    None becomes "not bounded".
     """
     if value is None:
         return "not bounded"
@@ -396,7 +393,7 @@ def in_words(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """Return a text that names the groups of a criterion, with the labels of [groups] where a column has them."""
+    """Return a text that names the groups of a criterion, with the labels of [groups] for columns in it."""
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -407,9 +404,7 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Return a text that says how the values of original rows in a regression differ from their own values; empty if they do
-    not.
-    """
+    """Return a text that says how a regression changes the values of original rows; empty if it does not change them."""
     which = {
         "bins": "each original value is replaced by the representative value of its bin",
         "own target": "each value of a feature is replaced by the representative value of its bin",

@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from synthrelease.criteria.faithfulness_mechanism import Step
 
 _ROWS_FOR_A_CELL = 4
-"""Rows of the file for each cell of the columns that a draft compares, so that most rows have a similar row."""
+"""Rows of the file for each cell of the drafted columns, so that most rows have a similar row."""
 
 
 class Faithfulness(Criterion):
-    """The share of released rows without a similar private row, where each private row is used once: 1 - (largest number of
-    pairs of similar rows) / n.
+    """The share of released rows that cannot be paired with a similar private row of their own: 1 - (largest number of pairs of
+    similar rows) / n.
 
-    Two rows are similar if they agree in the columns `exact`, and in the columns `within_one_bin` except for at most `at_most`
-    of them, in which they may be one bin apart. A bin that contains the value of `exact_around` strictly inside must match
-    exactly (such as the bin 35-39 for a clinically important age of 37).
+    Two rows are similar if they agree in the columns `exact` and `within_one_bin`. In at most `at_most` columns of
+    `within_one_bin` they may be one bin apart. A bin with the value of `exact_around` strictly inside must match exactly (such
+    as the bin 35-39 for a clinically important age of 37).
 
     Privacy
     -------
     The sensitivity is 1/n: a replaced record changes the size of a maximum matching by at most one pair for every similarity
-    rule that is fixed beforehand (Proposition 10). Ignored columns, and members in any order, only change this public rule:
-    each record is still a single node of the matching graph.
+    rule that is fixed beforehand (Proposition 10). Ignored columns and members in any order only change this public rule. Each
+    record is still a single node of the matching graph.
 
     Attributes
     ----------
-    exact : the columns in which similar rows must agree. A missing value agrees only with a missing value. Every column must
-        be listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
-    within_one_bin : the columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
+    exact : the columns in which similar rows must agree. A missing value agrees only with a missing value. Every column must be
+        listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
+    within_one_bin : columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
         "weight"]`.
     ignored : the columns that are not compared. With many compared columns hardly any row has a similar row, even between two
         halves of the same file. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
@@ -118,7 +118,8 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Yield the mistakes in `any_order`: no [members], or members whose columns are not all compared in the same way."""
+        """Yield the mistakes in `any_order`: it is set without [members], or the columns of members are not all compared in
+        the same way."""
         if linked is None:
             yield Mistake("any_order", "no such setting where the configuration has no [members]", "true")
             return
@@ -133,7 +134,7 @@ class Faithfulness(Criterion):
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """Return a step for each column of `within_one_bin`: which of its bins may be matched with the next higher bin."""
+        """Return, for each column of `within_one_bin`, which bins may be matched with the next higher bin."""
         from synthrelease.criteria.faithfulness_mechanism import Step
 
         compared, steps = self.compared(transformation.layout), []
@@ -145,7 +146,7 @@ class Faithfulness(Criterion):
 
 
 def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
-    """Return (n_bins,) whether each bin of a column of `within_one_bin` is similar to the next higher bin.
+    """Return an (n_bins,) mask of the bins that are similar to the next higher bin.
 
     Parameters
     ----------
@@ -186,9 +187,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
-        """Return a limit on the number of original rows without a similar released row, rounded down because it is a whole
-        number.
-        """
+        """Return a bound on the number of original rows without a similar released row, rounded down to a whole number."""
         if self.about.any_order:
             return None  # paired roots may have their members in other slots
         tolerant = [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name]
@@ -199,7 +198,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact`, and the loss of their association puts a larger share of rows into wrong
-        cells than the threshold allows to be unmatched.
+        """Return whether both columns are in `exact`, and the loss of their association misplaces more rows than the threshold
+        allows.
         """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold

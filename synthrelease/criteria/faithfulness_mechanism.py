@@ -1,9 +1,9 @@
 """The private half of faithfulness: compute the exact size of a maximum matching of similar rows, as a maximum flow between
 cells.
 
-Private: the counts of the table; flows and capacities of its cells. Out: the exact figure, only for `criteria.base_mechanism`,
-which adds the noise. Neighbours replace one record, which moves the size of a maximum matching by at most one pair for any
-fixed similarity, and so the figure by 1/n (Proposition 10; theory 8.1, matching as a flow).
+Private: the counts of the table; flows and capacities of its cells. Out: the exact criterion value, only for
+`criteria.base_mechanism`, which adds the noise. Neighbours replace one record, which moves the size of a maximum matching by at
+most one pair for any fixed similarity, and so the criterion value by 1/n (Proposition 10; theory 8.1, matching as a flow).
 
 Rows in the same cell are interchangeable, so a matching of rows is an integral flow: source -> original cell (capacity: its
 count) -> similar synthetic cell -> sink (capacity: its count). The computation starts with a greedy flow. Its residual network
@@ -30,15 +30,15 @@ _PART = 3000
 """Approximate number of cells of a network that is solved separately. It does not affect the result."""
 
 _HASHED_TOGETHER, _REMAINDERS = 2**17, 2**22
-"""Number of cells that are hashed at a time, and number of remainders of hashes."""
+"""Number of cells that are hashed at once, and number of remainders of hashes."""
 
 _CAPACITY_BITS = 30
-"""Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two must not overflow."""
+"""Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two capacities must not overflow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A column in which similar rows may be one bin apart; `allowed[b]` says whether the bins b and b + 1 are similar."""
+    """A column in which similar rows may be one bin apart. `allowed[b]` says whether the bins b and b + 1 are similar."""
 
     column: int
     allowed: np.ndarray
@@ -52,7 +52,7 @@ def unmatched_share(
     rows: int,
     linked: Linked | None = None,
 ) -> float:
-    """Return the share of rows that cannot be paired one to one with similar rows of a candidate, compared in some columns.
+    """Return the share of rows that cannot be paired one to one with similar rows of a candidate.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def unmatched_share(
 
 
 def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
-    """Return the table of the compared columns; with `linked`, the members of each root are first sorted by their bins in
-    these.
+    """Return the table of the compared columns. With `linked`, the members of each root are first sorted by their bins in these
+    columns.
     """
     if linked is not None:
         names = counts.layout.columns
@@ -93,8 +93,8 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
     """Return both tables without most of the cells that have no similar cell in the other table.
 
     Similar cells differ in at most one of `columns`, so they agree in all words but one. A cell is kept if a hash of its other
-    words also occurs in the other table. Every cell that is left out has no similar cell. A cell that is kept because of a hash
-    collision has none either and only costs time. In tables of many columns, next to no cell has a similar one.
+    words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a further
+    cell without a similar cell, which only costs time. In tables of many columns, hardly any cell has a similar cell.
     """
     if left.layout.has_codes:
         return left, right
@@ -109,13 +109,14 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
 
 
 def _hashed(table: Counts, word: int, cells: slice) -> np.ndarray:
-    """Return a hash of 31 bits of the other words of some cells."""
+    """Return a 31-bit hash of all words of some cells except one."""
     mixed = _mixed(words_of(table.layout, rows_at(table.bins, cells)))
     return ((mixed.sum(axis=0) - mixed[word]) >> np.uint64(33)).astype(np.uint32)
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_words, n_cells) a 64-bit hash for each word of each cell (Steele, Lea & Flood 2014, the SplitMix finalizer)."""
+    """Return the (n_words, n_cells) 64-bit hash of each word of each cell (Steele, Lea & Flood 2014, the SplitMix
+    finalizer)."""
     mixed = np.stack(words).view(np.uint64)
     for number, bits in enumerate(mixed, start=1):
         bits += np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
@@ -126,10 +127,10 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
-    """Return a mask of remainders that is True for the hashes that occur in both tables, and for a few others.
+    """Return a mask of remainders: True for the hashes that occur in both tables, and for a few others.
 
-    The hashes of both tables are sorted with the table as their last bit, so a shared hash makes two neighbours that differ in
-    this bit alone.
+    The hashes of both tables are sorted, with the table as their last bit. A shared hash then gives two neighbours that differ
+    in this bit alone.
     """
     ends, done = np.empty(len(left) + len(right), dtype=np.uint32), 0
     for side, table in enumerate((left, right)):
@@ -146,8 +147,8 @@ def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (left cell, right cell) of similar cells in groups: equal cells, then one group for each direction of
-    each step.
+    """Return the pairs (left cell, right cell) of similar cells in groups: first the equal cells, then a group for each
+    direction of each step.
 
     Within a group, every cell of either table occurs at most once.
     """
@@ -228,7 +229,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Return the greedy flow along one group of edges, and subtract it from the free capacities in place."""
+    """Return the greedy flow along a group of edges, and subtract it from the free capacities in place."""
     amount = np.minimum(left_free[tails], right_free[heads])
     left_free[tails] -= amount
     right_free[heads] -= amount
@@ -236,7 +237,7 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return how much can be added to a given flow: the maximum flow of its residual network, computed part by part."""
+    """Return the flow that can be added to a given flow: the maximum flow of its residual network, computed part by part."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     n_left = len(left_free)
@@ -259,11 +260,11 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Return (n_left + n_right,) the part of the network that each cell belongs to; -1 for cells to which no flow can be added.
+    """Return the (n_left + n_right,) part of the network that each cell belongs to; -1 for cells that can get no further flow.
 
     No flow passes between connected components, so the maximum flow is the sum over components. A component without free cells
-    on one side already has its maximum flow (theory 8.2, independent parts). The other components are joined to parts of some
-    thousand cells. Components with similar numbers of spare free rows are joined, because the algorithm passes over a whole
+    on one side already has its maximum flow (theory 8.2, independent parts). The other components are combined to parts of some
+    thousand cells. A part consists of components with similar numbers of free rows, because the algorithm passes over a whole
     part as often as its slowest component needs.
     """
     from scipy.sparse import coo_array
@@ -282,12 +283,12 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> int:
-    """Return the flow that can be added in one network, with the nodes 0 to n_left - 1 on the left and the others on the right.
+    """Return the flow that can be added in a network. The nodes 0 to n_left - 1 are on the left, the others on the right.
 
     The result is exact for 64-bit capacities, although the networks have 32-bit capacities (theory 8.3, scaled capacities). All
-    capacities are divided by a power of two and rounded down. The maximum flow of this network times the power is added to the
-    flow, and the residual network is treated likewise. If less than 2^30 can be added, the power is 1 and one network is
-    enough.
+    capacities are divided by a power of two and rounded down. The maximum flow of this network, times the power, is added to
+    the flow. Then the residual network is treated in the same way. If less than 2^30 can be added, the power is 1 and one
+    network is enough.
     """
     from scipy.sparse.csgraph import maximum_flow
 
@@ -328,5 +329,5 @@ def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.
 
 
 def _entries(flow: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return (k,) the entries of a matrix at these rows and columns, as int64."""
+    """Return the (k,) entries of a matrix at these rows and columns, as int64."""
     return np.asarray(flow[rows, columns], dtype=np.int64).ravel()

@@ -1,10 +1,10 @@
 """Least-squares regression by the functional mechanism (Zhang et al., PVLDB 2012), in joint form: one noisy vector of moments.
 
-A least-squares line depends on the data only through sums over the records: of the features, of their products, of the target,
-and of its products with the features. Noise is added to the whole vector of sums at once, so the budget is not split. Two
-public choices lower the noise and do not affect the guarantee (theory 3.8, functional mechanism, joint form). First, every
-moment is scaled before noise is added, so that the most important moments get the least noise. Second, the target is replaced
-by its residual from a public guess, so that the noise of the feature products is multiplied only by the error of the guess.
+A least-squares line depends on the data only through sums over the records. These are sums of the features, of their products,
+of the target, and of its products with the features. Noise is added to the whole vector of sums at once, so the budget is not
+split. Two public choices lower the noise and do not affect the guarantee (theory 3.8, functional mechanism, joint form). First,
+every moment is scaled before noise is added, so that the most important moments get the least noise. Second, the target is
+replaced by its residual from a public guess. Then only the error of the guess multiplies the noise of the feature products.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ from synthrelease.errors import rejecting
 from synthrelease.settings.base import KEYS, SpecTable
 
 _INTERCEPT_WEIGHT = 0.3
-"""Importance of the intercept's moments relative to those of the slopes, because the coefficient criterion uses slopes only."""
+"""Importance of the intercept's moments relative to the moments of slopes, because the coefficient criterion uses slopes
+only."""
 
 _LARGEST = 1e50
 """Largest absolute value of standardised features, residuals, spreads, the uncertainty, and the reciprocals of the last two.
 Products of several of them are then finite."""
 
 _BATCH = 2**16
-"""Number of cells that are processed together, to bound memory."""
+"""Number of cells that are processed at once, to limit memory."""
 
 _SMALLEST_EIGENVALUE = 1e-3
-"""Smaller eigenvalues of the noisy matrix of mean feature products are raised to this, so that the fit always exists."""
+"""Lower limit of eigenvalues of the noisy matrix of mean feature products. Smaller ones are raised to it, so that the fit
+always exists."""
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Return whether a design with these public numbers and this prior could exceed the range of floats."""
+    """Return whether a design with these public numbers and this prior may exceed the range of floats."""
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -53,14 +55,14 @@ def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], pri
 
 @dataclass(frozen=True, kw_only=True)
 class Design(MomentGrid):
-    """The public domain of one record, which is the product of the bins of some columns, and its integer moments.
+    """The public domain of a record (the product of the bins of some columns), and its integer moments.
 
     Attributes
     ----------
-    numbers : for each feature and then the target, the values that stand for the bins in the released table. Cells are the
-        product of these bins. The bins of the target vary fastest.
-    limits : for the same columns, the lowest and the highest value that the regression can use for an original record in
-        each bin.
+    numbers : for each feature and then the target, the representative values of the bins. Cells are the product of these bins.
+        The bins of the target vary fastest.
+    limits : for the same columns, the lowest and the highest value that the regression can use for an original record in each
+        bin.
     """
 
     numbers: tuple[np.ndarray, ...]
@@ -80,9 +82,9 @@ class Design(MomentGrid):
 
         Parameters
         ----------
-        possible : (n_cells,) False where the public raw rules exclude every record of the cell.
+        possible : (n_cells,) False if the public raw rules exclude every record of the cell.
         prior : a public guess; None for the middles of the ranges.
-        limits : None if each original value is replaced by the representative value of its bin.
+        limits : None if original values are replaced by representative values.
         """
         from synthrelease.criteria.records_mechanism import MOST, rounded
 
@@ -105,7 +107,7 @@ class Design(MomentGrid):
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
-        """Return (n, k) upper limits of the absolute moments of a record in each of these cells.
+        """Return (n, k) upper limits on the absolute moments of any record in each of these cells.
 
         The operations of `records_mechanism.real_moments` are applied to intervals. Rounding is monotone, so no record of the
         cell exceeds the limits.
@@ -128,7 +130,8 @@ class Design(MomentGrid):
 def design_of(
     numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
-    """Return `Design.of` from a cache of the last designs. A rehearsal needs the same design for every private fit."""
+    """Return the result of `Design.of`, from a cache of recent designs. A rehearsal needs the same design for every private
+    fit."""
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
     arrays = (*numbers, *(end for limit in limits for end in (limit.low, limit.high)), possible, *guess)
     key = (*(array.tobytes() for array in arrays), counted, prior and (prior.intercept, prior.uncertainty))
@@ -158,7 +161,7 @@ class NoisyMoments:
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
-        """Return the least-squares line of the noisy moments, which exists for every input. This is post-processing.
+        """Return the least-squares line of the noisy moments, which exists for every input. The computation is post-processing.
 
         If the records were counted (`Design.counted`), their noisy number replaces n.
         """
@@ -179,7 +182,7 @@ class NoisyMoments:
         )
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
-        """Return (n_draws, d) slopes after noise of the same scale is added to these sums again, as a parametric bootstrap.
+        """Return (n_draws, d) slopes after further noise of the same scale is added to these sums (a parametric bootstrap).
 
         This is post-processing, because it starts from the noisy sums.
         """
@@ -188,7 +191,7 @@ class NoisyMoments:
 
 
 def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
-    """Fit ordinary least squares to public records; return the line and (d,) the standard deviations of the features."""
+    """Fit ordinary least squares to public records. Return the line and the (d,) standard deviations of the features."""
     weights = records.counts.astype(float)
     features, target = records.values[:, :-1], records.values[:, -1]
     total = max(weights.sum(), 1.0)
@@ -204,7 +207,8 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """Return how far an error in each mean moment moves the slopes to first order, in units of the target.
+    """Return, for each mean moment, the change of the slopes that an error in it causes, to first order and in units of the
+    target.
 
     The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
     the importance `uncertainty`, and off-diagonal product moments have twice this importance.
@@ -216,7 +220,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Return the default guess: slopes of 0, with features and target centred on the middles of their ranges."""
+    """Return the default guess: slopes of 0, with features and target centred at the middles of their ranges."""
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(
@@ -231,9 +235,9 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
 class PriorGuess(SpecTable):
     """A public guess of the regression, for example from the public file. The guess lowers the noise and costs no epsilon.
 
-    `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
-    fitted line; `uncertainty` the likely error of the coefficients, in units of the target per spread. A wrong guess makes the
-    fit noisier, never less private.
+    `centres` and `spreads` are typical values and standard deviations of the features. `intercept` and `coefficients` are a
+    guess of the fitted line. `uncertainty` is the likely error of the coefficients, in units of the target per spread. A wrong
+    guess makes the fit noisier, but not less private.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
-"""Groups of rows by a column, or all rows as one group, for criteria that compare means, quantiles or shares within groups.
+"""Groups of rows (by a column, or all rows as one group), for criteria that compare means, quantiles or shares within groups.
 
-Rows without a value of the grouping column are in no group. The module also bounds these criteria by shared measurements.
+Rows without a value of the grouping column are in no group. The module also computes bounds on these criteria from shared
+measurements.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """The assignment of rows to groups by the bins of one column, or of all rows to one group.
+    """The assignment of rows to groups by the bins of a column, or of all rows to one group.
 
     Attributes
     ----------
@@ -49,17 +50,17 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the same grouping, of atomic bins."""
+        """Return the same grouping by atomic bins."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
-        """Return the name of a group as text."""
+        """Return a text that names a group."""
         return f"{words(self.name)}={self.labels[group]}" if self.name else "all rows"
 
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
-    """Return a grouping for every column of `by`, by its bins of [groups] if it has some, and with `overall` one of all
-    rows.
+    """Return a grouping for every column of `by` and, with `overall`, a grouping with all rows in one group. A column in
+    [groups] is grouped by its bins there.
     """
     layout, ways = transformation.layout, []
     for name in by:
@@ -74,13 +75,13 @@ def groupings(by: Iterable[str], overall: bool, transformation: Transformation, 
 
 
 def present(binning: Binning) -> np.ndarray:
-    """Return (n_bins,) whether a bin holds values: False for the bin of missing values."""
+    """Return an (n_bins,) mask of the bins of values; the bin of missing values is False."""
     return np.arange(len(binning)) < binning.present
 
 
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """Return (n_groups,) the bin of each group's q-quantile: the lowest bin at or below which at least a share q of its rows
-    with a value lies. It is -1 for a group without rows.
+    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. This is the lowest bin such that at
+    least a share q of the group's rows with a value lies in it or below.
     """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
     counted = np.flatnonzero((groups >= 0) & (bins < present))
@@ -110,7 +111,8 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return (n_bins,) the released rows of a group of `public_groupings`, in the bins of the criterion's column."""
+    """Return the (n_bins,) numbers of released rows of a group, by bin of the criterion's column. The group comes from
+    `public_groupings`."""
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
 
@@ -118,10 +120,12 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group as (columns, inside), which is the form that weighted sums need. No table is needed.
+    """Yield every group as (columns, inside), in the form that weighted sums need. No table is read.
 
-    columns : (`column`,) for all rows and for groups of `column` itself; otherwise the grouping column and `column`.
-    inside : an array with an axis for each of these: 1.0 where a row is in the group and has a value of `column`, else 0.0.
+    columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
+        `column`.
+    inside : an array with an axis for each of these columns: 1.0 for cells whose rows are in the group and have a value of
+        `column`, otherwise 0.0.
     """
     values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
     if overall:
@@ -154,14 +158,14 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
     Parameters
     ----------
-    limits : the limits of the number of rows of the group, and of the sum of their values in steps.
+    limits : the limits on the number of rows of the group, and on the sum of their values in steps.
     most : the largest absolute value of a resized mean.
     size : the size to which smaller groups are filled up with 0.
 
     Notes
     -----
-    sum / max(rows, size) is increasing in the sum. In the rows it is monotone: increasing if the sum is below 0, decreasing if
-    it is above. So the extremes are at the corners. Without rows the sum is 0, and so is the resized mean.
+    sum / max(rows, size) increases with the sum. It increases with the number of rows if the sum is below 0, and otherwise
+    decreases. So the extremes are at the corners. Without rows the sum is 0, and so is the resized mean.
     """
     corners = [
         float(total) * step / max(int(rows), size)
@@ -183,13 +187,13 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """Yield for every quantile an upper bound of the excess of original rows below or above the window around the table's
-    quantile; NaN for a table without rows.
+    """Yield, for every quantile, an upper bound on the excess of original rows outside the window around the table's quantile;
+    NaN for a table without rows.
 
     Parameters
     ----------
     limits : the limits of the group's sums in `ConditionalMedian.measured_sums`.
-    rows : (n_bins,) the table's rows of the group.
+    rows : (n_bins,) the table's numbers of rows of the group, by bin.
     within : the number of bins by which the window extends to either side.
     """
     high = limits.high.reshape(len(quantiles), 2, -1)
@@ -209,8 +213,8 @@ class InGroups(OfMembers):
     Attributes
     ----------
     column : the column that is compared. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column, by its bins of [groups] if it has some. Example: `by = ["age",
-        "sex"]`.
+    by : the columns to group by, one grouping for each column. A column in [groups] is grouped by its bins there. Example: `by
+        = ["age", "sex"]`.
     overall : true also compares all rows together. Example: `overall = false`, `by = ["age"]`.
     """
 
@@ -231,7 +235,7 @@ class InGroups(OfMembers):
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
-        """Return the mistakes in the column and in the columns to group by. With `ordered`, the bins of the column must have an
+        """Return the mistakes in the column and in the grouping columns. With `ordered`, the bins of the column must have an
         order.
         """
         wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
@@ -240,7 +244,7 @@ class InGroups(OfMembers):
         return wrong
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
-        """Return an upper limit of the number of rows in the smallest group, for any table of n rows."""
+        """Return an upper limit on the number of rows in the smallest group, for any table of n rows."""
         if setting is None or setting.schema.linked is not None:  # there may be more than n members
             return n
         schema, own = setting.schema, setting.groups
@@ -253,7 +257,7 @@ Grouped = TypeVar("Grouped", bound=InGroups)
 
 
 class InGroupsExplained(Explanation[Grouped]):
-    """Explain a figure that is computed within groups."""
+    """Explain a criterion value that is computed within groups."""
 
     def over(self, facts: PublicFacts) -> str:
         """Return a text that names the groups."""
@@ -266,8 +270,8 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on how far drawing moves any of `shares` shares of each group, or their complements within the group.
-        The limit fails with at most the risk of the drawing.
+        """Return a limit on how far the draw of rows changes any of `shares` shares of each group, or their complements within
+        the group. The limit fails with at most the risk of the drawing.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
@@ -278,5 +282,5 @@ class InGroupsExplained(Explanation[Grouped]):
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion is about one of the two columns and groups by the other."""
+        """Return whether the criterion is about one of the two columns in groups by the other."""
         return pair.is_one_of(self.about.column, self.about.by)

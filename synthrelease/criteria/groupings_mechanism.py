@@ -1,9 +1,9 @@
-"""The private half of the criteria about groups: compare means, quantiles and shares of every group of the table with a
-candidate's.
+"""The private half of the criteria about groups: compare means, quantiles and shares of every group of the private table with
+the candidate's values.
 
-Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, only for
-`criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public; the candidate's numbers
-are attributes of the classes here.
+Private: the counts of the table by group and bin, and the own values of its rows. Out: exact criterion values, only for
+`criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public. The candidate's numbers
+are attributes of the classes below.
 
 Neighbours replace one record, so one group loses a row and one group gets a row. The error of a share or of a cumulative share
 of a group of m released rows moves by at most 1/m, the excess beyond a window by at most 1, and a resized mean by at most the
@@ -29,7 +29,7 @@ from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.schema import Transformation
 
 _PRODUCTS = 2**30
-"""Largest counts for which 64-bit integers hold the difference of two products."""
+"""Largest count at which a 64-bit integer can contain the difference of two products of counts."""
 
 
 def furthest_mean_of_groups(
@@ -44,22 +44,22 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """Return the largest excess beyond any window, as a share of n."""
+    """Return the largest excess of rows beyond a window, as a share of n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
 def largest_error(counts: Counts, shares: Sequence[SharesOfGroups]) -> float:
-    """Return the largest error of a share of any group."""
+    """Return the largest error of a share, over all groups."""
     return max(float(grouped.errors(counts).max()) for grouped in shares)
 
 
 def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
-    """Return (n_cells,) the group of every cell of a table; -1 for a cell in no group."""
+    """Return the (n_cells,) group of every cell of a table; -1 for a cell in no group."""
     return grouping.into[table.digits(grouping.column)]
 
 
 def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return (n_groups,) the exact number of rows of every group in the cells that are `inside`.
+    """Return the (n_groups,) exact number of rows of every group in the cells that are `inside`.
 
     Parameters
     ----------
@@ -94,14 +94,15 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Compute the counts of rows with a value in every group, and the sums of their differences from a public centre.
+    """Compute, for every group, the number of rows with a value and the sum of the differences of these values from a public
+    centre.
 
     Attributes
     ----------
     column : the column with the values.
     range : the limits to which values are clipped.
     centre : the middle of the range.
-    own : whether original rows count by their own values, or by the representative values of their released bins.
+    own : whether original rows count with their own values, or with the representative values of their released bins.
     """
 
     column: str
@@ -111,7 +112,7 @@ class RowsOfGroups:
     own: bool
 
     def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of a table on the released bins, by the representative values of the bins."""
+        """Return (n_groups,) counts and sums of a table on the released bins, with representative values."""
         cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
@@ -140,7 +141,7 @@ class RowsOfGroups:
 
 
 def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_groups,) exact counts, and sums of the numbers. Products and sums are correctly rounded.
+    """Return (n_groups,) exact counts, and sums of the numbers, in which products and sums are correctly rounded.
 
     Rows in a bin whose number is NaN (missing values) are left out of counts and sums.
 
@@ -159,7 +160,7 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the resized mean of every group, where groups below their size are filled up with 0, the middle of the range.
+    """Return the resized mean of every group. A group below its size is filled up with 0, the middle of the range.
 
     Theory 3.3, conditional means.
     """
@@ -168,7 +169,7 @@ def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """The windows of bins around the candidate's quantile in every group, for one grouping and one quantile.
+    """The window of bins around the candidate's quantile in every group, for one grouping and one quantile.
 
     `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of bins
     with values, and `within` the number of bins by which a window extends to either side.
@@ -186,8 +187,8 @@ class Windows:
         return bool((self.middle < 0).any())
 
     def excess(self, counts: Counts) -> np.ndarray:
-        """Return (n_groups,) max(B - q n_g, A - (1 - q) n_g) times the denominator of q, which is a whole number. B and A are
-        the numbers of the group's n_g rows below and above its window.
+        """Return the (n_groups,) whole numbers max(B - q n_g, A - (1 - q) n_g) times the denominator of q. B and A are the
+        numbers of the group's n_g rows below and above its window.
         """
         bins, groups, n_groups = counts.digits(self.column), groups_of_cells(counts, self.grouping), len(self.grouping)
         values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
@@ -200,7 +201,7 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class SharesOfGroups:
-    """Shares of the rows with a value of a column, in every group of a candidate's table.
+    """Shares of rows (among those with a value of a column) in every group of a candidate's table.
 
     Attributes
     ----------
@@ -216,13 +217,11 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The rows and hits of the candidate, as `of` returns them."""
+        """The numbers of rows and hits of the candidate, as `of` returns them."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Return the exact numbers (n_groups, 1) of rows with a value and (n_groups, n_shares) of rows that each share
-        counts.
-        """
+        """Return exact numbers of rows: (n_groups, 1) with a value, and (n_groups, n_shares) in each share."""
         bins = table.layout.sizes[self.column]
         rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(-1, bins)
         rows = rows[:, : self.present]
@@ -231,8 +230,8 @@ class SharesOfGroups:
         return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """Return (n_groups, n_shares) |a_g - p_g n_g| / m_g, computed from two whole numbers below 2^81 with a relative error
-        of at most 2^-51.
+        """Return the (n_groups, n_shares) errors |a_g - p_g n_g| / m_g, computed from two whole numbers below 2^81 with a
+        relative error of at most 2^-51.
         """
         (ours, our_hits), (rows, hits) = self.released, self.of(table)
         excess = excess_of_shares(hits, rows, our_hits, ours)

@@ -52,8 +52,8 @@ class ConditionalMean(InGroups):
     """The largest error of the mean of a column within a group: max over groups v of |resized mean_R(column | v) -
     mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
-    mean_S is the mean of the representative values of the released bins, which readers of the table compute. mean_R is the mean
-    of the own values in the private file.
+    mean_S is the mean that readers of the table compute, from the representative values of the released bins. mean_R is the
+    mean of the own values in the private file.
 
     Privacy
     -------
@@ -63,15 +63,15 @@ class ConditionalMean(InGroups):
     value, because rows without a value of the column or of the grouping column are in no group. Groups and m_v come from the
     candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
-    A value counts as its grid point, which is a function of its record alone.
+    Each value is rounded to its grid point, which is a function of its record alone.
 
     Rounding: a value counts as its difference from the middle of the range. This is a public function of its atomic bin, and at
     most (U - L)/2 up to a relative error of 2^-53; w is then 0. The number of rows of a group in each bin is an exact integer,
     products with it have relative errors of at most 2^-53, and their sum is correctly rounded in any order (math.fsum). So the
-    error of the figure is below `mean_error`, which is 2^-50 of the width, however far from 0 the range lies. The sensitivity
-    is at least the width / n, and a grid step is above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to
-    2^40 rows (`grid_bits`). So a quarter of a step is above 2^-50 of the width. A range that is too narrow or too wide for
-    floating-point numbers is refused.
+    error of the criterion value is below `mean_error`, which is 2^-50 of the width, however far from 0 the range lies. The
+    sensitivity is at least the width / n, and a grid step is above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b
+    <= 2^47 up to 2^40 rows (`grid_bits`). So a quarter of a step is above 2^-50 of the width. Ranges that are too narrow or too
+    wide for floating-point numbers are refused.
 
     Attributes
     ----------
@@ -82,12 +82,12 @@ class ConditionalMean(InGroups):
     by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
         Example: `by = ["age", "sex"]`.
     overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
-    range : [lowest, highest]; values beyond it count as its ends, so a narrow range compares means of clipped values. The
-        noise grows with the width of the range. Example: `range = [500, 5500]`.
+    range : [lowest, highest]; values outside the range are set to its nearer end, so a narrow range compares means of clipped
+        values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
     size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v)
-        - ceil(n T)) rows. Use the threshold of the absolute marginal error. A larger T means more noise in
-        small groups. With a smaller T the mean of a group with fewer private rows is pulled to the middle of the range.
-        Example: `size_margin = 0.01`.
+        - ceil(n T)) rows. Use the threshold of the absolute marginal error. A larger T means more noise in small groups. With a
+          smaller T, the mean of a group with few private rows is pulled to the middle of the range. Example: `size_margin =
+          0.01`.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return the object that computes the counts and sums of groups in either table."""
+        """Return the object that computes counts and sums of groups in both tables."""
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         return RowsOfGroups(
@@ -151,7 +151,7 @@ class ConditionalMean(InGroups):
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return for every group the number of its rows and the sum of their values in steps."""
+        """Return, for every group, two sums: the number of its rows, and the sum of their values in steps."""
         numbers = self._in_steps(facts)[0]
         groups = self.groups_in(facts)
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
@@ -183,7 +183,7 @@ class ConditionalMean(InGroups):
 
 
 def check_range(ends: tuple[float, float]) -> None:
-    """Raise ValueError unless the range is increasing and has a width at which floating-point numbers can distinguish means."""
+    """Raise ValueError unless the range is increasing and floating-point numbers can distinguish means in it."""
     lowest, highest = ends
     if not lowest < highest:
         raise ValueError("range must be [lowest, highest] with lowest < highest")
@@ -201,7 +201,7 @@ def middle(lowest: float, highest: float) -> float:
 
 
 def mean_error(lowest: float, highest: float) -> float:
-    """Return an upper limit of the rounding error of the difference of two resized means of values in a range.
+    """Return an upper limit on the rounding error of the difference of two resized means.
 
     A mean is at most half the width from the middle. Its products, their sum, the quotient and the difference are each rounded
     once, with an error of at most 2^-53 of the width.
@@ -230,7 +230,8 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the width of the range over the smallest size to which a group is resized (theory 3.3, conditional means)."""
+        """Return the width of the range divided by the smallest size to which a group is resized (theory 3.3, conditional
+        means)."""
         lowest, highest = self.about.range
         return (highest - lowest) / max(1, self.smallest(facts) - math.ceil(self.about.size_margin * facts.n))
 
@@ -248,7 +249,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_present,) the lowest and the highest value that an original row of each released bin can count as."""
+        """Return the (n_present,) lowest and highest value with which an original row of each released bin can count."""
         column = facts.by_name[self.about.column]
         numbers = np.array(column.numbers[: column.present], dtype=float)
         low, high = column.value_limits if self.about.values == "own" else (numbers, numbers)
@@ -279,7 +280,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
 # conditional medians).
 
 _FINEST = 10_000
-"""Quantiles are whole multiples of 1 / `_FINEST`."""
+"""Quantiles are multiples of 1 / `_FINEST`."""
 
 
 @reads_members
@@ -288,8 +289,9 @@ class ConditionalMedian(InGroups):
     n_g, A - (1 - q) n_g) / n.
 
     t is the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than `within`
-    bins below t, and A lie more than `within` bins above t. The figure is at most 0 if and only if every original quantile
-    reaches into the bins [t - within, t + within]. Above 0, it is the excess of rows on one side, as a share of all rows.
+    bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for every g and q,
+    a q-quantile of the private rows lies in the bins t - within to t + within. Above 0, it is the excess of rows on one side,
+    as a share of all rows.
 
     Privacy
     -------
@@ -297,7 +299,7 @@ class ConditionalMedian(InGroups):
     q n_g if it lies below the window, and -q otherwise. A row outside of g or without a value of the column adds 0. All three
     numbers are in [-q, 1 - q], so a replaced record moves the sum by at most 1; the same holds for A - (1 - q) n_g. The maximum
     keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size, so small groups do not need more noise.
-    With q = a/b, the figure is a whole number over b n, rounded once.
+    With q = a/b, the criterion value is a whole number over b n, rounded once.
 
     Attributes
     ----------
@@ -342,8 +344,8 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return two sums for every group, quantile q and bin t: the rows below t minus q times all rows, and the rows above t
-        minus (1 - q) times all rows, each times the denominator of q.
+        """Return two sums for every group, quantile q and bin t, each times the denominator of q. The first is the number of
+        rows below t minus q times all rows. The second is the number of rows above t minus (1 - q) times all rows.
         """
         bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
         edges = np.arange(-1, len(bins) + 1)[:, None]
@@ -384,7 +386,7 @@ class ConditionalMedian(InGroups):
 
 
 class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
-    """Explain how many rows too many lie outside the windows around the released quantiles."""
+    """Explain the share of excess rows outside the windows around the released quantiles."""
 
     def sentence(self, facts: PublicFacts) -> str:
         which = "median" if self.about.quantiles == (0.5,) else f"quantile ({in_words(self.about.quantiles)})"
@@ -397,15 +399,15 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how far drawing moves the excess. In a group, the rows on one side of a bin are a share of all
-        rows, and so are the other rows of the group. The excess below a bin is 1 - q times the first share minus q times the
-        second, and above a bin q and 1 - q change places. So for every bin it changes by no more than one of the shares.
+        """Return a limit on how far the draw of rows changes the excess. In a group, the rows on one side of a bin are a share
+        of all rows, and so are the other rows of the group. The excess below a bin is 1 - q times the first share minus q times
+        the second share. Above a bin, q and 1 - q change places. So the excess changes by no more than one of the shares.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return, for every group and quantile, the limits B - q n_g <= n limit and A - (1 - q) n_g <= n limit on the excess
-        below and above the window.
+        """Return, for every group and quantile, the bounds B - q n_g <= n limit and A - (1 - q) n_g <= n limit on the excess
+        outside the window.
         """
         errors = []
         for columns, inside in self.about.groups_in(facts):

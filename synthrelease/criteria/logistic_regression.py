@@ -42,7 +42,7 @@ _SINGULAR = 1e-6
 _MOST_STEPS = 60
 
 _SMALLEST = 2.0**-20
-"""Lower limit of the sensitivity times the number of rows, because noise of scale 0 cannot be drawn."""
+"""Lower limit of the sensitivity times the number of rows. Noise of scale 0 cannot be drawn."""
 
 
 class LogisticRegression(Criterion):
@@ -53,35 +53,36 @@ class LogisticRegression(Criterion):
     intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have all the
     columns, and H = sum mu (1 - mu) x x' / m is the mean information of S. At the coefficients of S, the score of S is 0. The
     score of the private records times H^-1 is their first Newton step from these coefficients. It is the difference of the two
-    fits up to second order, and up to the difference of the two tables in H, which the marginal criteria bound. So one figure
-    with little noise replaces a private fit.
+    fits up to second order, and up to the difference of the two tables in H, which the marginal criteria bound. So one
+    criterion value with little noise replaces a noisy private fit.
 
-    The figure is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per standard
-    deviation has a relative error of about a tenth. Standard errors are not used as the unit, because they shrink with the
-    number of rows, so that a threshold would mean something else in every table. The figure is the largest change and not the
-    sum of changes, because odds ratios are read one by one.
+    The criterion value is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per
+    standard deviation has a relative error of about a tenth. Standard errors are not used as the unit, because they shrink with
+    the number of rows. The same threshold would have another meaning in every table. The criterion value is the largest change
+    and not the sum of changes, because odds ratios are read one by one.
 
     Privacy
     -------
     v(z) is a function of S and of the record's cell, and is 0 for a record that lacks one of the columns. Replacing a record
     moves the sum of v_j by at most max_z v_j - min_z v_j, over 0 and the records that the public rules allow. So the
-    sensitivity is max_j (max v_j - min v_j) / m. m is public. A record's share is computed once for all cells, before the
+    sensitivity is max_j (max v_j - min v_j) / m. m is public. The term of a record is computed once for all cells, before the
     counts are read. Its products with counts have relative errors of at most 2^-52. Their sums are correctly rounded in any
-    order (math.fsum), as is the quotient. The error of the figure is at most 4 n 2^-53 max |v_j| / m in all. The sensitivity is
-    at least max |v_j| / m, and a quarter of a grid step is above 8 n 2^-53 of it for n up to 2^40 (`laplace_figure`).
+    order (math.fsum), as is the quotient. The error of the criterion value is at most 4 n 2^-53 max |v_j| / m in all. The
+    sensitivity is at least max |v_j| / m, and a quarter of a grid step is above 8 n 2^-53 of it for n up to 2^40
+    (`laplace_figure`).
 
     Attributes
     ----------
     target : the dependent variable. Example: `target = "hospital"`.
     positive : the labels of the bins of the target that count as 1; all others count as 0. Example: `positive = ["yes"]`.
     features : the explanatory variables. Example: `features = ["age", "children"]`.
-    representation : for the target and each feature, the alternative whose bins and representative values represent the
-        released rows. Each bin of every other alternative must lie in one of its bins. Example: `representation = { hospital =
+    representation : for the target and each feature, the alternative whose representative values are used for the released
+        rows. Each bin of every other alternative must lie in one of its bins. Example: `representation = { hospital =
         "categories", age = "five_years", children = "single" }`.
     values : "own" uses the own values of private features, on the grids of the columns (`step`). "bins" uses the representative
         values of their bins. Example: `values = "bins"`.
-    ranges : [lowest, highest] for some of the features. A value beyond these limits counts as the nearest limit. The default is
-        the bounds of the column. Example: `ranges = { age = [18, 80] }`.
+    ranges : [lowest, highest] for some of the features. A value outside these limits is set to the nearer limit. The default
+        limits are the bounds of the column. Example: `ranges = { age = [18, 80] }`.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values that stand for the rows of either table in them."""
+        """Return the columns of the regression, and the values with which rows of both tables count."""
         binnings = self.binnings(setting)
         return RegressionColumns(
             transformation=transformation,
@@ -155,11 +156,12 @@ class LogisticRegression(Criterion):
 
 
 class _Steps(LogisticStep):
-    """The Newton step of a logistic regression, computed from the synthetic table alone; `inverse` is (d + 1, d + 1) H^-1."""
+    """The Newton step of a logistic regression, computed from the synthetic table alone. `inverse` is the (d + 1, d + 1)
+    matrix H^-1."""
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
-        """Compute the step from the rows of S, whose target is 1 for the positive bins and 0 otherwise."""
+        """Compute the Newton step from the rows of S, whose target is 1 for the positive bins and 0 otherwise."""
         from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
@@ -178,11 +180,11 @@ class _Steps(LogisticStep):
 
     @property
     def slopes(self) -> np.ndarray:
-        """Return (d,) the slopes of the synthetic fit, per standard deviation."""
+        """Return the (d,) slopes of the synthetic fit, per standard deviation."""
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return an upper limit of max_j (max v_j - min v_j) / m, over the records that the raw rules allow and over 0.
+        """Return an upper limit on max_j (max v_j - min v_j) / m, over 0 and the records that the raw rules allow.
 
         The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the rounding
         of the exponential.
@@ -208,7 +210,7 @@ class _Steps(LogisticStep):
 
 
 def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
-    """Return the maximum of the log likelihood per row; None if the rows do not determine one.
+    """Return the maximum of the log likelihood per row; None if the rows do not determine a maximum.
 
     Parameters
     ----------
@@ -266,7 +268,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         """Return the sensitivity, from the fit on the released table and the combinations that the raw rules allow; None if the
-        representation of some column is not the released one.
+        representation of some column is another alternative than the released one.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):

@@ -1,6 +1,4 @@
-"""Criteria that compare marginal tables: errors of cells, ratios of bins, mean or quantile distances of tables, and weighted
-cells.
-"""
+"""Criteria that compare marginal tables by the errors of cells, ratios of bins, distances of tables, or weighted cells."""
 
 from __future__ import annotations
 
@@ -48,8 +46,8 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
-    The maximum is over every cell of the public domain. A cell that is empty in one of the tables differs by the count of the
-    other.
+    The maximum is over every cell of the public domain. A cell that is empty in one table differs by its count in the other
+    table.
 
     Privacy
     -------
@@ -79,8 +77,8 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half of the width of the widest interval, as a share of the rows. One end of an interval is at least that far
-        from any released count.
+        """Return half of the width of the widest interval, as a share of the rows. Any released count is at least this far from
+        an end of the interval.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -100,7 +98,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
-        """Return the largest error of a cell in rows, rounded down because counts are whole numbers."""
+        """Return the largest possible error of a cell in rows, rounded down to a whole number."""
         bins, rows = {column.name: len(column.labels) for column in facts.columns}, math.floor(facts.n * limit)
         named = tuple(map(frozenset, self.about.named_columns(bins)))
         return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
@@ -109,7 +107,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return self.about.up_to(n_columns)
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how far drawing moves the share of any cell."""
+        """Return a limit on how far the draw of rows changes the share of any cell."""
         bins = {column.name: len(column.labels) for column in facts.columns}
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
@@ -128,8 +126,8 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return the cell with the largest error as text, with its counts in the released and the public table. For a table that is
-    too large, the text names the table and the counts are None.
+    """Return a text that names the cell with the largest error, and its counts in the released and the public table. For a
+    large table, the text names the table and the counts are None.
     """
     from synthrelease.data.marginals import differences  # here because readers of a release do not need it
 
@@ -150,7 +148,7 @@ def worst_cell(
 
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """Return an estimate of the seconds that `differences` takes on one core, for two tables of `rows` rows each
+    """Return the estimated seconds of `differences` on one core, for two tables of `rows` rows each
     (docs/appendix/benchmarks.md).
     """
     from synthrelease.data.marginals import column_groups
@@ -171,12 +169,12 @@ class RelativeMarginalError(Criterion):
     -------
     The sensitivity is the largest change of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of
     the candidate. One replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal error;
-    tighter than Proposition 5). The slack is the smallest number of records by which an r is inside [s / threshold, threshold
-    s], over all bins. It has sensitivity 1, because every r moves by at most 1.
+    tighter than Proposition 5). The slack is the distance in records from r to the nearer end of [s / threshold, threshold s],
+    minimised over all bins. It has sensitivity 1, because every r moves by at most 1.
 
     Attributes
     ----------
-    clip : the largest ratio. A larger ratio counts as this number, which limits the noise. It must exceed the threshold.
+    clip : the largest ratio. Larger ratios are set to this number, which limits the noise. It must exceed the threshold.
         Example: `clip = 2`.
 
     Examples
@@ -207,7 +205,7 @@ class RelativeMarginalError(Criterion):
         return self.clip
 
     def passed_by_noise(self, smallest: int) -> float:
-        """Return the probability that a figure at the clip passes because of its noise, for tables whose smallest bin has
+        """Return the probability that noise makes a criterion value at the clip pass, for tables whose smallest bin has
         `smallest` rows.
 
         Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
@@ -215,11 +213,12 @@ class RelativeMarginalError(Criterion):
         return math.exp((self.threshold - self.clip) / self._scale(smallest)) / 2
 
     def threshold_passed_by_noise(self, probability: float, smallest: int) -> float:
-        """Return the threshold T' = clip + eta ln(2p) that a figure at the clip passes with this probability, at most 1/2."""
+        """Return the threshold T' = clip + eta ln(2p) that a criterion value at the clip meets with this probability, at
+        most 1/2."""
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
     def _scale(self, smallest: int) -> float:
-        """Return the scale of the figure's Laplace noise, for a smallest bin with `smallest` rows."""
+        """Return the scale of the criterion value's Laplace noise, if the smallest bin has `smallest` rows."""
         return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -231,14 +230,14 @@ class RelativeMarginalError(Criterion):
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return sqrt((r + h)/(r - h)), clipped. One of k bins has a count of at most r = n/k + 1, known within h, and for the
-        best s the ratios to both ends are equal.
+        """Return sqrt((r + h)/(r - h)), clipped. One of k bins has a count of at most r = n/k + 1, known within h. For the best
+        s, the ratios to both ends are equal.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the largest ratio, which occurs at an end of the range of r."""
+        """Return the largest possible ratio, which occurs at an end of the interval of r."""
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
@@ -247,7 +246,7 @@ class RelativeMarginalError(Criterion):
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
-    """Return the exact largest change of the clipped ratio between r and r + 1, over all synthetic counts.
+    """Return the largest change of the clipped ratio between r and r + 1, over all r and the given synthetic counts.
 
     For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the largest change is at one of
     three places: the r where s/r falls below the clip, the minimum at r = s, or the r where r/s reaches the clip. Only these r
@@ -285,7 +284,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """Return the largest ratio as a bound; None if the limit reaches the clip, because larger ratios were clipped to it."""
+        """Return the bound on ratios; None if the limit reaches the clip, because larger ratios were clipped."""
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -305,7 +304,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
-    """The base class of criteria that summarise the distances of the compared tables.
+    """The base class of criteria that summarise the distances of compared tables.
 
     The distance of a table is the total variation distance sum |r - s| / (2n) over its cells: the share of the rows that would
     have to move to another cell to correct the table.
@@ -318,7 +317,7 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
-        """Return the largest possible sum |r - s| for every compared table."""
+        """Return the largest possible sum |r - s| of every compared table."""
         return [int(furthest(limit, facts.cells(columns)).sum()) for columns, limit in self._with(limits, facts)]
 
 
@@ -329,8 +328,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
     """Explain a summary of the distances of many tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair's table is the only compared table, and its distance would exceed the threshold if the
-        association were lost. A summary of many tables hardly changes when one association is lost.
+        """Return whether the pair's table is the only compared table, and the criterion would fail if their association were
+        lost. A summary of many tables hardly changes when one association is lost.
         """
         alone = (
             self.about.largest is None
@@ -340,7 +339,7 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on the distances between the compared tables of the drawn rows and of the file. The limit fails with
+        """Return a limit on the distance between a compared table of the drawn rows and of all kept rows. The limit fails with
         at most the risk of the drawing.
         """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
@@ -441,7 +440,7 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the k-th smallest bound of the distances, which is an upper bound of the k-th smallest distance."""
+        """Return the k-th smallest bound on the distances, which is an upper bound on the k-th smallest distance."""
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 
@@ -460,8 +459,7 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
 
 HEAVIEST = 2**20
-"""The whole number for the largest weight. Sums over 2^40 rows are at most 2^60 and their differences at most 2^61, so 64
-bits hold them. Weights have rounding errors below half a millionth of the largest weight."""
+"""The whole number that stands for the largest weight."""
 
 
 class WeightedMarginalError(MarginalCriterion):
@@ -471,16 +469,16 @@ class WeightedMarginalError(MarginalCriterion):
     Theory 3.20, weighted marginal error.
 
     R and S are the original and the synthetic rows of a cell, and w is the representative value of a row's bin in the column of
-    weights. The criterion is about estimates with design weights; the unweighted criteria are about the rows of the file.
+    weights. This criterion concerns estimates with design weights. The unweighted criteria concern the rows of the file.
 
     Privacy
     -------
     The sensitivity is w_max / (sum of w over S), where w_max is the largest representative value of the column of weights. A
-    record's weight is a function of its cell alone and a public number between 0 and w_max, whatever the other records are.
+    record's weight is a function of its cell alone: a public number between 0 and w_max that does not depend on other records.
     Replacing one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count
     of each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
     w_max and the sum over S are functions of the candidate, which is public. (There is no such bound for weights that depend on
-    who else answered, or for rows repeated by their weight; neither is supported.)
+    who else answered, or for rows that are repeated by their weight. Neither is supported.)
 
     Rounding: weights are rounded to multiples of w_max / 2^20 before anything is counted, so the w of the proof are whole
     numbers and all sums are exact.
@@ -538,12 +536,12 @@ class WeightedMarginalError(MarginalCriterion):
                 return
 
     def _weights(self, candidate: SyntheticTable) -> np.ndarray:
-        """Return (n_bins,) the weight of a row in each bin, as whole numbers."""
+        """Return the (n_bins,) weight of a row in each bin, as whole numbers."""
         return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
 
 def whole_weights(numbers: Sequence[float]) -> np.ndarray:
-    """Return (n_bins,) weights scaled and rounded to whole numbers, so that the largest is `HEAVIEST`."""
+    """Return (n_bins,) weights, scaled and rounded to whole numbers so that the largest is `HEAVIEST`."""
     heaviest = max(numbers)
     return np.array([round(number / heaviest * HEAVIEST) for number in numbers], dtype=np.int64)
 
@@ -555,7 +553,7 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
 
     @property
     def asks_single_columns(self) -> bool:
-        """False, because even tables of one column are weighted by another column."""
+        """Return False: even tables of one column are weighted by another column."""
         return False
 
     def figure_unit(self, facts: PublicFacts) -> str:

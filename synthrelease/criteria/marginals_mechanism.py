@@ -1,7 +1,8 @@
-"""The private half of the criteria about marginal tables: compare the counts of the table with a candidate's, cell by cell.
+"""The private half of the criteria about marginal tables: compare the counts of the private table with a candidate, cell by
+cell.
 
-Private: the counts of the table, and of its sub-tables. Out: exact figures, only for `criteria.base_mechanism`, which adds the
-noise; the same functions also compare public tables.
+Private: the counts of the table, and of its sub-tables. Out: exact criterion values, only for `criteria.base_mechanism`, which
+adds the noise; the same functions also compare public tables.
 
 Neighbours replace one record, which moves at most two cells of each table by 1 each. So the largest difference of counts moves
 by at most 1, the sum |r - s| of a table by at most 2, a mean or a quantile of such sums by at most 2, and a weighted count by
@@ -22,12 +23,13 @@ Tables = Sequence[tuple[int, ...]]
 
 
 def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables, rows: int) -> float:
-    """Return the largest difference between the two tables' counts of a cell, as a share of `rows`."""
+    """Return the largest difference between two tables' counts of a cell, as a share of `rows`."""
     return largest_difference(counts, candidate, largest, named) / rows
 
 
 def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
-    """Return the largest difference of two tables' counts over all cells of the sub-tables of `data.marginals.differences`."""
+    """Return the largest difference between two tables' counts, over all cells of the sub-tables of
+    `data.marginals.differences`."""
     worst = 0
     for _, values in differences(left, right, largest, named):
         worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
@@ -35,7 +37,7 @@ def largest_difference(left: Counts, right: Counts, largest: int, named: Sequenc
 
 
 def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the columns of every compared table, and the sum |r - s| over its cells, which is twice the number of rows that
+    """Yield the columns of every compared table, and the sum |r - s| over its cells. This is twice the number of rows that
     would have to move.
     """
     for columns, values in differences(left, right, largest, named):
@@ -55,35 +57,31 @@ def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Ta
 
 
 def weighted(table: Counts, column: int, weights: np.ndarray) -> Counts:
-    """Return a table in which every count is multiplied by the whole-number weight of its bin in a column. The products are
-    exact integers.
-    """
+    """Return a table in which every count is multiplied by the whole-number weight of its bin. Products are exact."""
     return table.with_counts(table.counts * weights[table.digits(column)])
 
 
 def largest_weighted_share(
     counts: Counts, candidate: Counts, column: int, weights: np.ndarray, largest: int, named: Tables, total: int
 ) -> float:
-    """Return the largest difference between weighted counts of a cell, as a share of `total`. The candidate is weighted
-    already.
+    """Return the largest difference between the weighted counts of a cell, as a share of `total`. The candidate is already
+    weighted.
     """
     return largest_difference(weighted(counts, column, weights), candidate, largest, named) / total
 
 
 def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
-    """Return the largest ratio over the bins of all columns, clipped to [1, clip]."""
+    """Return the largest ratio over the bins of all columns, at most `clip`."""
     return largest_ratio(one_way(counts), synthetic, clip)
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest number of records by which the count of a bin lies inside the limits of the threshold; negative if
-    some bin is outside.
-    """
+    """Return the smallest distance, in records, of a count from the limits of the threshold; negative outside."""
     return records_inside(one_way(counts), synthetic, threshold)
 
 
 def one_way(table: Counts) -> np.ndarray:
-    """Return the counts of all bins of the first column, then of the second column, and so on, with empty bins."""
+    """Return the counts of all bins of the first column, then of the second column, and so on, including empty bins."""
     counts = Addends(table.counts)
     return np.concatenate([counts.sums(bins, size) for bins, size in zip(table.bins, table.layout.sizes, strict=True)])
 
@@ -95,13 +93,14 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest number of records by which an r lies inside [s / threshold, threshold s], with r and s as in
-    `largest_ratio`.
+    """Return the smallest distance, in records, of an r from the ends of [s / threshold, threshold s], with r and s as in
+    `largest_ratio`; negative if it is outside.
     """
     return float(bins_inside(original, synthetic, threshold).min())
 
 
 def bins_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> np.ndarray:
-    """Return (k,) the number of records by which each r lies inside [s / threshold, threshold s]."""
+    """Return the (k,) distances, in records, of each r from the nearer end of [s / threshold, threshold s]; negative
+    outside."""
     r, s = original + 1.0, synthetic + 1.0
     return np.asarray(np.minimum(threshold * s - r, r - s / threshold))

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 
 class MeanOfRoots(Criterion):
-    """The largest error of a mean over roots, such as households: max over groups g of |sum_g (h - p_g)| / m_g. Each root has
-    a number h; p_g is the mean of the released roots of the group, m_g their number.
+    """The largest error of a mean over roots, such as households: max over groups g of |sum_g (h - p_g)| / m_g. Each root has a
+    number h. p_g is the mean over the released roots of the group, and m_g is their number.
 
     The sum is over the n_g original roots of group g that have a number. The candidate has m_g such roots in the group, with
-    mean p_g. The figure is the error of the mean times n_g / m_g, which is the error itself if the group's size is right.
+    mean p_g. The criterion value is the error of the mean times n_g / m_g, which is the error itself if the group's size is
+    right.
 
     Privacy
     -------
@@ -53,16 +54,17 @@ class MeanOfRoots(Criterion):
 
     Attributes
     ----------
-    column : a column of members or of roots. A column of roots counts as one member of each root. Example: `column = "age"`.
+    column : a column of members or of roots. A column of roots is treated as the column of one member of each root. Example:
+        `column = "age"`.
     number : the number h of a root. "agreement" is the share of pairs of its members who are in the same bin (of [groups], if
-        [groups] has the column). Only roots that have at least two members with a value count. "sum" is the sum over its
-        members, and 0 without members. Every root counts. "mean" is the mean over its members with a value. Roots without such
-        a member do not count. Example: `number = "agreement"`.
+        [groups] has the column). Only roots with at least two members with a value count. "sum" is the sum over its members,
+        and 0 without members. Every root counts. "mean" is the mean over its members with a value. Roots without such a member
+        do not count. Example: `number = "agreement"`.
     bins : the labels of bins (of [groups], if [groups] has the column). A member in one of these bins has the value 1, and any
-        other member 0. With number = "sum" and range = [0, 1], h says whether the root has such a member. Example: `bins =
-        ["<15"]`, `number = "sum"`, `range = [0, 1]`.
-    range : [lowest, highest]; the sum or mean of a root is clipped to it. The noise grows with its width. For shares
-        ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number = "sum"`.
+        other member 0. With number = "sum" and range = [0, 1], h is 1 if the root has such a member, otherwise 0. Example:
+        `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
+    range : [lowest, highest]; the sum or mean of a root is clipped to this range. The noise grows with the width of the range.
+        For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number = "sum"`.
     by : the columns of roots to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the
         column. Example: `by = ["town"]`.
     overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
@@ -102,7 +104,7 @@ class MeanOfRoots(Criterion):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The limits to which the number of a root is clipped."""
+        """The range to which the number of a root is clipped."""
         return self.range or (0.0, 1.0)
 
     @property
@@ -152,7 +154,7 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """Return (n_bins,) the value of a member in each bin of a column; NaN for the bin of missing values."""
+        """Return the (n_bins,) value of a member in each bin of a column; NaN for the bin of missing values."""
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
             scores = condition(binning, groups, self.bins).astype(float)
@@ -186,7 +188,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     @property
     def _number(self) -> str:
-        """A text that says what the number of a root is, and which roots have one."""
+        """Return a text that says what the number of a root is, and which roots have one."""
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
             return f"the share of pairs of members of a root with the same {name}, among roots with two members with a value"
@@ -197,7 +199,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return f"the {number} of {name} over the members of a root{roots}"
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the width of the range over the number of roots in the smallest released group; only roots with a number
+        """Return the width of the range divided by the number of roots in the smallest released group. Only roots with a number
         count.
         """
         table, (low, high) = facts.table, self.about.limits
@@ -208,8 +210,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether this criterion checks the pair: the compared column and a column to group by or, with number =
-        "agreement", the compared column in two members.
+        """Return whether the criterion checks the pair: the compared column and a grouping column or, with number =
+        "agreement", the compared column of two members.
         """
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:
@@ -236,5 +238,6 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
-    """Return the columns of the wide record for a column: one for each slot of members, or the single column of the root."""
+    """Return the columns of the wide record that belong to a column: one for each slot of members, or the column of the
+    root."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)

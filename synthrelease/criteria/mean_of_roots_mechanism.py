@@ -1,6 +1,6 @@
 """The private half of `mean_of_roots`: the largest error, over all groups, of a mean over roots, such as households.
 
-Private: the counts of the table by root, with the own values of its members. Out: an exact figure, only for
+Private: the counts of the table by root, with the own values of its members. Out: an exact criterion value, only for
 `criteria.base_mechanism`, which adds the noise; the same functions also read candidates, which are public.
 
 Neighbours replace one root with all its members, and the sensitivity is (b - a)/m. A root's number is clipped to the public
@@ -33,9 +33,7 @@ def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """The candidate's number of roots in every group, (n_groups,), and the sums of their numbers' differences from the
-    centre.
-    """
+    """The candidate's (n_groups,) numbers of roots, and the sums of the differences of their numbers from the centre."""
 
     grouping: Grouping
     roots: np.ndarray
@@ -46,8 +44,8 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return (n_groups,) |sum - mean * roots| / m for numbers and sums of original roots, with the candidate's mean and
-        number m of roots.
+        """Return the (n_groups,) errors |sum - mean * roots| / m, from the roots and sums of the original and the mean and m of
+        the candidate.
         """
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 
@@ -60,9 +58,9 @@ class NumbersOfRoots:
     ----------
     columns : the column of the members in each slot; or the single column of the root.
     number : how the values of the members are combined.
-    scores : for each column, (n_bins,) the value of a member in each released bin; NaN for missing values. With "agreement" it
-        is the index of its bin or group.
-    own : whether members of the original count by their own values.
+    scores : for each column, the (n_bins,) value of a member in each released bin; NaN for missing values. With "agreement",
+        the value is the index of the bin or group.
+    own : whether members in the original table count with their own values.
     range : the limits to which a root's number is clipped.
     centre : the middle of the range, which is subtracted from the numbers.
     """
@@ -76,13 +74,13 @@ class NumbersOfRoots:
     centre: float
 
     def of_released(self, table: Counts, grouping: Grouping) -> ReleasedRoots:
-        """Return the roots and sums of a candidate, by the representative values of its bins."""
+        """Return the numbers of roots and the sums of a candidate, with representative values."""
         roots, sums = self._added(table, grouping, self.scores)
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) numbers of roots with a number, and sums, of the original table; cached for candidates on the same
-        bins.
+        """Return the (n_groups,) numbers of roots and the sums of the original table. Both are cached for candidates on the
+        same bins.
         """
 
         def added() -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +108,7 @@ class NumbersOfRoots:
         return roots, np.array([math.fsum(products[cells].tolist()) for cells in inside])
 
     def _numbers(self, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_cells,) the number h of the roots in each cell, and whether these roots count.
+        """Return the (n_cells,) number h of the roots in each cell, and a mask of the cells whose roots count.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
-"""Bounds of sums of original counts, and regression lines, from the shared noisy tables and without a charge.
+"""Compute bounds on sums of original counts, and regression lines, from the shared noisy tables without a further charge.
 
-Criteria with `answered_by` use them (theory 13.6, criteria that measurements answer). The sums are fixed before anything is
-measured, and each gets an equal part of the risk. For each sum, the measured tables that contain its columns are combined with
-public weights if that has less noise than one table. A measured sum of scores is used if it gives a narrower interval
-(`limits_of_sum`).
+Criteria with `answered_by` use these bounds (theory 13.6, criteria that measurements answer). The sums are fixed before
+anything is measured, and each gets an equal part of the risk. For each sum, the measured tables that contain its columns are
+combined with public weights if that has less noise than one table. A measured sum of scores (weights of cells) is used if it
+gives a narrower interval (`limits_of_sum`).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 # that measurements answer).
 
 Limit = tuple[int, int, int]
-"""(v, t, m): m times the sum is in the interval from v - t to v + t."""
+"""(v, t, m): m times the sum lies between v - t and v + t."""
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return the limits of the cells that measured sums of these columns count separately, by cell number."""
+    """Return limits on single cells from measured sums that give a cell a step of its own, by cell number."""
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
         cells, numbers = np.unique(steps, return_counts=True)
@@ -51,16 +51,14 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return the limits for the total of these weights (one for each cell) over the original rows, from measured sums of scores
-    of these columns.
-    """
+    """Return limits on the weighted sum of the original counts, from measured sums of scores of these columns."""
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return (v, t, m) if weights = over / under * steps + constant in all cells, else None. Then under times the sum of
-    weights is over times the measured sum, plus the constant for each of the n rows.
+    """Return the limit (v, t, m) if weights = over / under * steps + constant in all cells, otherwise None. In this case, under
+    times the weighted sum is over times the measured sum, plus the constant for each of the n rows.
 
     Parameters
     ----------
@@ -95,7 +93,7 @@ _FINEST_WEIGHT = 8
 """Largest weight of a table in a combination; weights are whole numbers."""
 
 _EXACT = 2**53
-"""Weighted sums beyond this would not be exact as floats. Weights that could lead to them raise ValueError."""
+"""Largest weighted sum that is exact as a float. Weights with larger sums raise ValueError."""
 
 Name = TypeVar("Name")
 Possible = Callable[[tuple[str, ...]], np.ndarray]
@@ -114,7 +112,7 @@ class Sums:
     weights: np.ndarray | None = None
 
     def number(self, sizes: Mapping[str, int]) -> int:
-        """Return the number of sums, for columns with these numbers of bins."""
+        """Return the number of sums, given the numbers of bins of the columns."""
         cells = int(np.prod([sizes[name] for name in self.columns], dtype=np.int64))
         return cells if self.weights is None else len(self.weights)
 
@@ -129,7 +127,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """The estimate of a sum from one measured table: its noisy value, and the number of independent noises for each absolute
+    """An estimate of a sum from one measured table: its noisy value, and the number of independent noises for each absolute
     weight.
     """
 
@@ -148,13 +146,14 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Return limits of all sums. With probability at least 1 - risk over the noise, all limits hold.
+    """Return limits on all sums. With probability at least 1 - risk over the noise, all limits hold.
 
     Parameters
     ----------
-    sums_by_name : the sums of each criterion; some measured table must have their columns (`covered`).
+    sums_by_name : the sums of each criterion; a measured table must contain their columns (`covered`).
     measured : the measurements, on the bins of the sums.
-    possible : a function of column names that returns (n_cells,) False where the public rules exclude every original row.
+    possible : a function of column names that returns an (n_cells,) mask: False if the public rules exclude every original row
+        of the cell.
     risk : the probability of a wrong limit, above 0 and below 1.
     """
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
@@ -167,7 +166,7 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """Return (n_sums,) the half widths of the intervals, which do not depend on the noise and are public."""
+    """Return the (n_sums,) half widths of the intervals. They do not depend on the noise and are public."""
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
     of_sums = _of_scored_sums(sums, measured, risk)
@@ -183,7 +182,7 @@ def covered(columns: Sequence[str], measured: Sequence[Sequence[str]]) -> bool:
 
 
 class _Table:
-    """A measured table with exact zeros in the cells that the public rules exclude."""
+    """A measured table, with exact zeros in the cells that the public rules exclude."""
 
     def __init__(self, measured: NoisyMarginals, table: NoisyMarginal, possible: Possible):
         self.columns = tuple(measured.layout.columns[column] for column in table.columns)
@@ -226,7 +225,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function of a sum's index that returns its limits from measured sums of scores."""
+    """Return a function that takes the index of a sum and returns its limits from measured sums of scores."""
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])
@@ -235,19 +234,19 @@ def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callab
 
 
 def _least(limits: Sequence[Limit]) -> Limit:
-    """Return the narrowest limit. The choice depends only on the public noise scales."""
+    """Return the narrowest limit. The choice depends only on the public scales of the noise."""
     return min(limits, key=lambda limit: limit[1] / limit[2])
 
 
 def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
-    """Return the smallest and largest value of a weighted sum of n rows."""
+    """Return the smallest and the largest possible value of a weighted sum of n rows."""
     if max(abs(int(weights.min())), abs(int(weights.max()))) * n >= _EXACT:
         raise ValueError("expected weights whose sums over all rows are exact")
     return int(weights.min()) * n, int(weights.max()) * n
 
 
 def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]]:
-    """Yield the estimates of one sum after the other, one from each table."""
+    """Yield, for each sum, the list of its estimates, one from each table."""
     if sums.weights is None:
         yield from map(list, zip(*(table.every_cell(sums.columns) for table in tables), strict=True))
     else:
@@ -256,7 +255,7 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """Return the limit (v, t, m) from one estimate or from a combination of estimates, which fails with at most this risk.
+    """Return the limit (v, t, m) from one estimate or from a combination of estimates. It fails with at most this risk.
 
     The choice does not depend on the noisy values.
     """
@@ -289,11 +288,11 @@ _FINEST = 2**11
 """Products of two numbers in [-1, 1] are rounded to multiples of 1 / `_FINEST`."""
 
 _ROOM = 1e-9
-"""Margin for the rounding of floats: absolute for a moment, which is at most 1, and relative for a bound."""
+"""Margin for the rounding of floats: absolute for a moment (which is at most 1), and relative for a bound."""
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
-    """Return the sums of all columns and of the products of two columns, in steps of the grid.
+    """Return the sums that regressions need, of all columns and of the products of two columns, in steps of the grid.
 
     Parameters
     ----------
@@ -309,10 +308,10 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
-    """Return an upper bound of the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature
+    """Return an upper bound on the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature
     in S, in units of the target.
 
-    The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature has no spread in S.
+    The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature does not vary in S.
     """
     d, n = len(columns) - 1, facts.n
     middles, widths, synthetic = (np.zeros((d + 2, d + 2)) for _ in range(3))  # 0 the intercept, then the columns
@@ -343,8 +342,8 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
 
 
 def _pairs(width: int) -> list[tuple[int, int | None]]:
-    """Return every column (as a pair with None), and every pair of columns. A feature is also paired with itself, but the
-    target is not.
+    """Return all columns (as a pair with None) and all pairs of columns. A feature is also paired with itself, but the target
+    is not.
     """
     singles: list[tuple[int, int | None]] = [(first, None) for first in range(width)]
     return [*singles, *((first, second) for first in range(width) for second in range(first, width) if first < width - 1)]
@@ -355,7 +354,7 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return what a row adds to a moment, for the bins of the columns. The square of a column has one axis."""
+    """Return the contribution of a row to a moment, by bins of the columns. The square of a column has one axis."""
     first = _standard(names[0], facts)
     if len(names) == 2:
         return np.outer(first, _standard(names[1], facts))
@@ -363,7 +362,7 @@ def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndar
 
 
 def _standard(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return (n_bins,) the representative values, scaled linearly from -1 to 1."""
+    """Return the (n_bins,) representative values, scaled linearly to the range from -1 to 1."""
     numbers = np.array(facts.by_name[name].numbers, dtype=float)
     return (numbers - (numbers.max() + numbers.min()) / 2) / _half_range(name, facts)
 
@@ -377,17 +376,18 @@ def _half_range(name: str, facts: PublicFacts) -> float:
 # line. No bound is stated for its distance from the line of the original rows.
 
 _SMALLEST_EIGENVALUE = 1e-2
-"""Smaller eigenvalues of the features' noisy correlation matrix are raised to this, so that the line always exists."""
+"""Lower limit of eigenvalues of the features' noisy correlation matrix. Smaller ones are raised to it, so that the line
+always exists."""
 
 
 def measured_line(
     names: Sequence[str], binnings: Sequence[Binning], measured: NoisyMarginals, common: Transformation
 ) -> LinearModel:
-    """Return the least-squares line of the last column on the others, which exists for every input.
+    """Return the least-squares line of the last column on the other columns, which exists for every input.
 
-    Means and products come from the measured table with the least noise that has the column or the pair, without bins of
-    missing values. For a pair with a measured sum, the correlation comes from that sum (`_correlation`). A pair without a
-    measured table or sum is treated as uncorrelated.
+    Means and products come from the least noisy table that contains the column or the pair, without bins of missing values. For
+    a pair with a measured sum, the correlation comes from that sum (`_correlation`). A pair without a measured table or sum is
+    treated as uncorrelated.
 
     Parameters
     ----------
@@ -430,11 +430,11 @@ def measured_line(
 
 
 def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
-    """Return the correlation of the numbers of two columns that follows from the measured sum and the shares of both columns.
+    """Return the correlation of two columns, computed from the measured sum and the shares of both columns.
 
-    The correlation is computed from a table p q (1 + l s). p and q are the shares of the two columns. s are the scores without
-    the main effects of both columns, so the table has these shares for every l. l is chosen so that the table has the measured
-    sum. If the scores are products of the numbers, up to shifts of either column, the result is the measured product moment.
+    The correlation is that of a table p q (1 + l s), where p and q are the shares of the two columns. The scores s have no main
+    effects, so the table has these shares for every l. The factor l is chosen so that the table has the measured sum. If the
+    scores are products of the numbers, up to shifts of either column, the result is the measured product moment.
 
     Parameters
     ----------
@@ -457,7 +457,7 @@ def _table(
     measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Return the noisy counts of some columns, with an axis for each, from the measured table with the smallest total variance;
-    ones if no table has the columns. Bins of missing values are left out.
+    ones if no table contains the columns. Bins of missing values are left out.
     """
 
     def noise(table: NoisyMarginal) -> float:

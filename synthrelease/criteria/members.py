@@ -1,10 +1,10 @@
-"""Criteria about members (such as persons) in place of roots (such as households): about every member, or about pairs of
+"""Criteria about members (such as persons) instead of roots (such as households): about every member, or about pairs of
 members.
 
 Every root is turned into several rows, and the criterion treats these rows as it treats rows of a table. One replaced root
-moves the figure by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
-members). The number of rows from the private table is not public, so figures are shares of the number of rows from the
-candidate.
+moves the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows
+of members). The number of rows from the private table is not public, so criterion values are shares of the number of rows from
+the candidate.
 """
 
 from __future__ import annotations
@@ -39,33 +39,34 @@ class OfMembers(Criterion):
 
     Attributes
     ----------
-    of : with [members], the kind of rows whose shares are computed. The default is one row for each root with all its members.
-        "members": one row for each member. "others": one for each member except the first of each root, with the columns of the
-        first as first.NAME. "pairs": one for every two members of a root, in both orders, with the columns of the second as
-        other.NAME. NAME is a column of the member, or of its root. `column` may also be a difference, "first.age - age".
-        Example: `of = "members"`.
+    of : with [members], the kind of rows whose shares are computed. The default is one row for each root, with all its members.
+        "members" means one row for each member. "others" means one row for each member except the first of each root; the
+        columns of the first member are first.NAME. "pairs" means one row for every two members of a root, in both orders; the
+        columns of the second member are other.NAME. NAME is a column of the member, or of its root. `column` may also be a
+        difference, "first.age - age". Example: `of = "members"`.
     """
 
     of: Of | None = None
 
     @property
     def read(self) -> tuple[str, ...]:
-        """The names of the columns that the figure depends on."""
+        """Return the names of the columns that the criterion value depends on."""
         raise NotImplementedError
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting by which the criterion also compares columns that it does not name; empty if there is none."""
+        """Return the setting that selects columns without naming them; empty if there is none."""
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
-        """Return the rows of members that the criterion reads. Raises LookupError without [members] or without `of`."""
+        """Return the rows of members for which the criterion is computed. Raises LookupError without [members] or without
+        `of`."""
         if linked is None or self.of is None:
             raise LookupError("there are no rows of members")
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """Return the rows of members that the criterion reads, on the bins of a transformation."""
+        """Return the rows of members for which the criterion is computed, on the bins of a transformation."""
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
@@ -90,10 +91,10 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Decorate a kind of criterion so that it is applied to rows of members if `of` is set.
+    """Decorate a kind of criterion, so that it is applied to rows of members if `of` is set.
 
-    The figure of the kind must move by at most its sensitivity also when a row is added or removed, because neighbours can have
-    different numbers of rows of members.
+    The sensitivity of the kind must also hold when a row is added or removed, because neighbours can have different numbers of
+    rows of members.
     """
     for name, of_members in (("query", _query), ("mistakes", _mistakes)):
         setattr(kind, name, _either(getattr(kind, name), of_members))
@@ -115,10 +116,10 @@ def _query(
 
     Privacy
     -------
-    The sensitivity is that of the figure of rows, which also holds when a row is added or removed, times the largest number k
-    of rows that a root can have. A replaced root removes at most k rows and adds at most k rows. The number of replacements,
-    additions and removals is the larger of the two numbers (theory 3.22, rows of members). The number of rows from the
-    candidate is public.
+    The sensitivity is k times the sensitivity of the criterion value of rows, where k is the largest number of rows of a root.
+    The sensitivity of the criterion value of rows also holds when a row is added or removed. A replaced root removes at most k
+    rows and adds at most k rows. The number of replacements, additions and removals is the larger of the two numbers (theory
+    3.22, rows of members). The number of rows from the candidate is public.
     """
     from synthrelease.criteria.members_mechanism import figure_of_members
 
@@ -147,7 +148,7 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of each column of the rows. They are the groups of its column of the wide record."""
+    """Return the groups of each column of the rows of members, which are the groups of its column in the wide record."""
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 
@@ -191,8 +192,8 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield the mistakes for differences of two columns: columns without numbers, and `values` = "own", which a table of bins
-    does not contain.
+    """Yield the mistakes in differences of two columns: columns without numbers, and `values` = "own", because a table of
+    bins does not contain own values.
     """
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
@@ -204,7 +205,8 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Return the pairs of names that two columns of the wide record can have in one row, if the criterion reads both names."""
+    """Return the pairs of names that two columns of the wide record can have in one row of members, if the criterion reads
+    both names."""
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)
     beside, slot_beside = plain_and_place(second)
@@ -219,19 +221,20 @@ def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[s
 
 
 def plain_and_place(name: str) -> tuple[str, int]:
-    """Return the member column and the slot number of a column such as "age_2"; for a column of roots, its name and 0."""
+    """Return the member column and the slot number of a column such as "age_2". For a column of roots, return its name and
+    0."""
     plain, _, slot = name.rpartition("_")
     return (plain, int(slot)) if plain and slot.isdecimal() else (name, 0)
 
 
 @dataclass(frozen=True)
 class ExplainedOfMembers(Explanation[OfMembers]):
-    """Explain a figure of members by the explanation of its kind, applied to the rows of members.
+    """Explain a criterion value of members by the explanation of its kind, applied to the rows of members.
 
-    A figure of members bounds no error of other quantities of the original table (`known_error`), because such bounds are
-    about tables of the wide record, and a figure of members adds up several of these. It has no limit on its change from the
-    drawn sample to all kept rows (`drawn_error`) either: the sample is drawn from the roots, but the figure is about shares of
-    the candidate's members.
+    Such a criterion value gives no bound on other quantities of the original table (`known_error`). These bounds need tables of
+    the wide record, and a criterion value of members adds up several of them. It also has no limit on its change from the drawn
+    sample to all kept rows (`drawn_error`), because roots are sampled, but the criterion value uses shares of the candidate's
+    members.
     """
 
     plain: Explanation[Any]
@@ -254,7 +257,7 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would notice the loss of this pair, as two columns of one of the rows of members.
+        """Return whether the criterion would detect the loss of this pair's association, as two columns of a row of members.
 
         It is assumed that the association is lost in every slot. Then the error of the rows of members, as a share, is at least
         the error of the roots.

@@ -1,11 +1,12 @@
-"""The private half of figures of members: turn the wide records into rows of members, and compute a figure of rows from them.
+"""The private half of figures of members: turn wide records into rows of members, and compute a criterion value from these
+rows.
 
-Private: the counts of wide records, and the rows of members from them, with their own values. Out: an exact figure, only for
-`criteria.base_mechanism`, which adds the noise.
+Private: the counts of wide records, and the rows of members from them, with their own values. Out: an exact criterion value,
+only for `criteria.base_mechanism`, which adds the noise.
 
-Neighbours replace one root, which removes at most k rows of members and adds at most k. If the figure moves by at most s when
-one row is removed, added or replaced, it moves by at most k s (theory 3.22, rows of members). Clipping to the range of the
-figure does not raise this sensitivity.
+Neighbours replace one root, which removes at most k rows of members and adds at most k. If the criterion value moves by at most
+s when one row is removed, added or replaced, it moves by at most k s (theory 3.22, rows of members). Clipping to the possible
+range does not raise this sensitivity.
 """
 
 from __future__ import annotations
@@ -19,6 +20,6 @@ from synthrelease.data.member_counts import RowsOnBins
 def figure_of_members(
     counts: Counts, rows: RowsOnBins, figure: Callable[[Counts], float], figure_range: tuple[float, float]
 ) -> float:
-    """Return the figure of the rows of members, clipped to the range of the figure."""
+    """Return the criterion value of the rows of members, clipped to its possible range."""
     least, most = figure_range
     return min(max(figure(rows.with_own_values(counts)), least), most)

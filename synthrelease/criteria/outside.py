@@ -1,5 +1,5 @@
-"""Base class of criteria from other packages, which provide a figure and its sensitivity. Noise, charge and comparison stay in
-synthrelease.
+"""Base class of criteria from other packages, which define a criterion value and its sensitivity. synthrelease adds noise,
+charges epsilon and compares.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 class OutsideCriterion(Criterion):
     """A criterion of another package, registered as an entry point of the group `synthrelease.criteria`.
 
-    A subclass declares its settings as fields, describes its figure in `words`, and has three methods: `figure`, `sensitivity`
-    and `examples`. `synthrelease.check_kind` tests the examples on all small tables.
+    A subclass declares its settings as fields, describes its criterion value in `words`, and has three methods: `figure`,
+    `sensitivity` and `examples`. `synthrelease.check_kind` tests the examples on all small tables.
 
     Privacy
     -------
-    The figure gets Laplace noise for the sensitivity that the package claims, at the epsilon of the acceptance file, and
-    nothing else is released. The guarantee of a release depends on that claim, where neighbours replace one record. Card,
+    The criterion value gets Laplace noise for the sensitivity that the package claims, at the epsilon in the acceptance file.
+    Nothing else is released. The guarantee of a release depends on that claim, where neighbours replace one record. Card,
     SIGN.md and release.json name the package that makes the claim.
     """
 
     words: ClassVar[str]
     """The meaning of the criterion value, in one sentence for the card."""
     unit: ClassVar[str] = ""
-    """The unit of the figure, as text; empty if it has none."""
+    """The unit of the criterion value, as text; empty if it has none."""
     no_measured_bound: ClassVar[str] = "A criterion of another package is asked for its own figure."
     RESERVED: ClassVar[frozenset[str]] = frozenset(
         (
@@ -45,20 +45,20 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """Methods and attributes for noise, charge and comparison. A subclass that defines one of them is refused."""
+    """Methods and attributes that add noise, charge and compare. A subclass that defines one of them is refused."""
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
-        """Return the exact figure of a table and the candidate: a finite number for any table on the candidate's bins.
+        """Return the exact criterion value of a table and the candidate: a finite number for any table on the candidate's bins.
 
         Parameters
         ----------
-        table : the counts by cell of `candidate.transformation.layout`; in a release, those of the private table.
+        table : the counts by cell of `candidate.transformation.layout`; in a release, the counts of the private table.
         """
         raise NotImplementedError
 
     def sensitivity(self, n: int, candidate: SyntheticTable, setting: Setting) -> float:
-        """Return an upper limit, above 0, of the change of the figure when one of the n rows of any table is replaced. It must
-        depend on public values only.
+        """Return an upper limit, above 0, on the change of the criterion value when one of the n rows of any table is replaced.
+        The limit must depend on public values only.
         """
         raise NotImplementedError
 
@@ -79,7 +79,7 @@ class OutsideCriterion(Criterion):
 
 
 class ExplainedByItself(Explanation[OutsideCriterion]):
-    """Explain a criterion of another package by the texts of its class."""
+    """Explain a criterion of another package with the texts of its class."""
 
     no_sensitivity: ClassVar[str] = "The package that the criterion is from claims the sensitivity."
     no_bounds: ClassVar[str] = "synthrelease does not know which bounds of other quantities follow from the figure."

@@ -1,7 +1,7 @@
 """Public inputs of the regression criteria: columns and their value limits, standard units, designs, interval arithmetic, and
 Newton's method.
 
-The contribution of a record to a figure is computed from this record alone and does not depend on other records.
+The contribution of a record to a criterion value does not depend on other records.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Interval:
 
     @classmethod
     def exactly(cls, values: np.ndarray) -> Interval:
-        """Return the intervals that contain only these numbers."""
+        """Return the intervals that contain exactly one number each."""
         return cls(values, values)
 
     def __add__(self, other: Interval) -> Interval:
@@ -77,11 +77,11 @@ class Interval:
 
 
 def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
-    """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order, over the product of the parts' axes.
+    """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order, over the product of the axes of the parts.
 
     Parameters
     ----------
-    parts : intervals (n_i,); the result has an axis of n_i for each of them.
+    parts : (n_i,) intervals; the result has an axis of length n_i for each of them.
     """
     total = Interval.exactly(np.array(start))
     for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
@@ -93,17 +93,18 @@ def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> 
 
 _MOST_HALVINGS = 20
 _ROUNDING = 1e-15
-"""A step may lower the value by this fraction of it (or of 1), because near the maximum such a change is rounding."""
+"""A step may lower the value by this fraction of the value (or of 1), because such a change near the maximum is a rounding
+error."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
-    """The point at which `maximum` ended.
+    """The point at which `maximum` stopped.
 
     Attributes
     ----------
     at : (k,) the parameters.
-    gradient, information : (k,) the first derivatives there, and (k, k) the negative second derivatives.
+    gradient, information : (k,) the first derivatives at this point, and the (k, k) negative second derivatives.
     reached : True if the next step was small enough; False if the search ended after `most_steps` steps.
     """
 
@@ -121,14 +122,14 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Return the result of Newton steps from `start`, each halved until it does not lower the value; None if the information
-    was singular.
+    """Return the result of Newton steps from `start`; None if the information is singular. A step is halved until it does not
+    lower the value.
 
     Parameters
     ----------
     value, derivatives : functions of the parameters that return the value, and the gradient and the information. `derivatives`
         may raise numpy.linalg.LinAlgError for a singular information.
-    small : a function of the next step, (k,), and the result so far that returns whether to end there.
+    small : a function of the next (k,) step and the result so far, which returns whether to stop.
 
     Examples
     --------
@@ -173,7 +174,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """The rows that have values in all columns of a regression.
+    """The rows that have values in all columns of a regression, as distinct rows with counts.
 
     Attributes
     ----------
@@ -192,13 +193,13 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and the values that stand for the rows of either table in them.
+    """The columns of a regression, and the values with which the rows of both tables count.
 
     Attributes
     ----------
     transformation : the bins of both tables.
     names : the names of the features, then of the target.
-    wanted : the binnings of the representation, which are public.
+    wanted : the public bins of the `representation`.
     ranges : the limits to which values are clipped, by column; other columns are not clipped.
     own : the columns in which original rows keep their own values. In the other columns each value is replaced by the
         representative value of its bin.
@@ -214,14 +215,14 @@ class RegressionColumns:
 
     @cached_property
     def numbers(self) -> tuple[np.ndarray, ...]:
-        """For each column, (n_bins,) the value that stands for each bin in the released table."""
+        """For each column, the (n_bins,) representative value of each bin."""
         pairs = zip(self.names, self.wanted, strict=True)
         numbers = [self._clipped(name, binning.known_numbers[: binning.present]) for name, binning in pairs]
         return tuple(numbers if self.outcome is None else [*numbers[:-1], self.outcome])
 
     @cached_property
     def limits(self) -> tuple[Interval, ...]:
-        """For each column, (n_bins,) the lowest and the highest value that an original row can count as."""
+        """For each column, the (n_bins,) lowest and highest value with which an original row can count."""
         return tuple(self._limits(*column) for column in zip(self.names, self.wanted, self.numbers, strict=True))
 
     def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
@@ -232,7 +233,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """Return (n_atoms,) the value that an original row counts as; NaN for a missing value."""
+        """Return the (n_atoms,) value with which an original row counts; NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -244,7 +245,7 @@ class RegressionColumns:
 def public_axes(
     columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
-    """Return the `numbers` and `limits` of `RegressionColumns`, for published columns with released bins."""
+    """Return the `numbers` and `limits` of `RegressionColumns` for published columns, by their released bins."""
     numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
         own_limits(column.name, column.value_limits, ranges) if column.name in own else Interval.exactly(bin_numbers)
@@ -254,7 +255,7 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return the intervals of the clipped own values of rows in each bin, given their limits `ends`."""
+    """Return the intervals of the clipped own values in each bin, given their limits `ends`."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
@@ -274,8 +275,8 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class StandardUnits:
-    """The means (d,) and standard deviations (d,) of features in a table, by which they are standardised. A standard deviation
-    of 0 is replaced by 1.
+    """The (d,) means and (d,) standard deviations with which features are standardised. A standard deviation of 0 is replaced
+    by 1.
     """
 
     centres: np.ndarray
@@ -287,14 +288,14 @@ class StandardUnits:
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
-        """Return the limits of each feature in these units, computed by the same steps as for records."""
+        """Return the limits of each feature in standard units, computed by the same operations as for records."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearModel:
-    """A public regression line: target = intercept + features @ coefficients, in the columns' own units."""
+    """A public regression line, target = intercept + features @ coefficients, in the units of the columns."""
 
     intercept: float
     coefficients: np.ndarray
@@ -316,9 +317,9 @@ class MomentGrid:
     Attributes
     ----------
     prior : the guess around which moments are computed.
-    scales : (k,) the factors; a record adds round(scale * real moment) to each moment sum.
-    sensitivity : the l1 sensitivity of the moment sums under replacing one record, an exact integer.
-    counted : whether the number of records is also a moment. It is not public if records may lack a value in a column.
+    scales : (k,) the factors: a record adds round(scale * real moment) to each sum of moments.
+    sensitivity : the l1 sensitivity of the moment sums when one record is replaced, an exact integer.
+    counted : whether the number of records is also a moment. This number is not public if records may lack a value in a column.
     """
 
     prior: Prior
@@ -329,7 +330,7 @@ class MomentGrid:
 
 @dataclass(frozen=True, kw_only=True)
 class NewtonStep:
-    """The public design of a Newton step from the coefficients of a candidate S. The class of the criterion proves the
+    """The public design of a Newton step from the coefficients of a candidate S. The class of the criterion proves its
     sensitivity.
 
     Attributes
@@ -348,7 +349,7 @@ class NewtonStep:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearStep(NewtonStep):
-    """A Newton step of least squares from the line of S. Its predictions are clipped to `allowed`."""
+    """A Newton step of least squares from the line of S. Predictions are clipped to `allowed`."""
 
     line: LinearModel
     allowed: tuple[float, float]
@@ -356,7 +357,7 @@ class LinearStep(NewtonStep):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticStep(NewtonStep):
-    """A Newton step of a logistic regression from the (d + 1,) coefficients of S per standard deviation, with the intercept
+    """A Newton step of a logistic regression from the (d + 1,) coefficients of S per standard deviation. The intercept comes
     first.
     """
 

@@ -1,12 +1,12 @@
-"""The private half of the regression criteria: sum what the rows of the table add to moments, Newton steps and mean errors.
+"""The private half of the regression criteria: sum the contributions of rows to moments, Newton steps and mean errors.
 
 Private: the values of the rows that have all columns, the counts of these rows, and exact sums over them. Out: noisy moment
-sums (`noisy_moments`), and exact figures only for `criteria.base_mechanism`, which adds the noise.
+sums (`noisy_moments`), and exact criterion values only for `criteria.base_mechanism`, which adds the noise.
 
 Neighbours replace one record. The contribution of a record is computed elementwise from its own values alone. So a sum moves by
-the difference of what two records add. Each public half bounds this difference over all records that the rules allow, by the
-same steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional mechanism,
-joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
+the difference of two contributions. Each public half bounds this difference over all records that the rules allow, by the same
+steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional mechanism, joint
+form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 MOST = 2**20
 """Largest integer that one record adds to a moment. Finer grids would hardly lower the noise."""
 _BATCH = 2**16
-"""Number of records whose moments are computed at a time, to bound memory."""
+"""Number of records whose moments are computed at once, to limit memory."""
 MOST_REPLACED = 2**12
-"""Largest number of records to replace that `replaced_before` counts to."""
+"""Largest number of records up to which `replaced_before` counts."""
 
 
 def released_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the records of a table on released bins, with the values that stand for their bins of the representation."""
+    """Return the records of a table on released bins, with representative values."""
     present = [columns.transformation.binning(name) for name in columns.names]
     return records_of_cells(sub_table(table, columns.names, present, columns.wanted), columns.numbers)
 
 
 def original_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the records of the original table, with own values in the columns `own`. A record's values do not depend on other
+    """Return the records of the original table, with own values in the columns `own`. A record does not depend on other
     records.
     """
     if not columns.own:
@@ -68,7 +68,7 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
-    """Return the records of a table from its counts over the product of bins (those of the target vary fastest) and the numbers
+    """Return the records of a table, from its counts over the product of bins (the target's bins vary fastest) and the numbers
     of these bins.
     """
     occupied = np.flatnonzero(rows)
@@ -78,8 +78,7 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
 
 
 def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> np.ndarray:
-    """Return (n_cells,) counts over the product of the bins `coarser` of `columns`, where the bins of the last column vary
-    fastest.
+    """Return (n_cells,) counts over the product of the bins `coarser` of `columns`. The bins of the last column vary fastest.
 
     Rows that lack a value in one of the columns are excluded, and so are bins of missing values.
     """
@@ -100,7 +99,7 @@ def noisy_moments(
 
 
 def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """Return (k,) the moment sums of private records on the integer grid, with noise.
+    """Return the (k,) sums of the moments of private records on the integer grid, with noise.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
 
 
 def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return (n, k) the integers that each of (n, d + 1) records adds to the moment sums.
+    """Return the (n, k) integers that each of (n, d + 1) records adds to the moment sums.
 
     Raises
     ------
@@ -133,7 +132,7 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Return real moments, scaled and rounded to integers. Raises ValueError like `moments`."""
+    """Return real moments, scaled and rounded to integers. Raises ValueError in the cases of `moments`."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")
@@ -141,8 +140,8 @@ def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return (n, k) the real moments of each record: the features, their products (upper triangle), the residual, and the
-    residual times each feature; preceded by 1 if `counted`.
+    """Return the (n, k) real moments of each record: the features, their products (upper triangle), the residual, and the
+    residual times each feature. With `counted`, a moment 1 comes first.
 
     A record's moments are a function of the record alone, because numbers are added and multiplied elementwise, feature by
     feature. A matrix product would add in an order that depends on the number of rows. Then the last bit of a record's moments,
@@ -159,7 +158,7 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np.ndarray:
-    """Return (n, k) the moments, computed elementwise from standardised features and residuals or from bounds of these."""
+    """Return the (n, k) moments, computed elementwise from standardised features and residuals or from bounds on them."""
     rows, columns = np.triu_indices(standard.shape[1])
     products = standard[:, rows] * standard[:, columns]
     ones = [np.ones(len(residual))] if counted else []
@@ -167,7 +166,7 @@ def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np
 
 
 def distance_of_steps(counts: Counts, columns: RegressionColumns, step: LinearStep) -> float:
-    """Return the sum over the slopes of their absolute changes by one Newton step on the table's rows."""
+    """Return the sum of the absolute changes of the slopes by one Newton step on the rows of the table."""
     records = original_records(counts, columns)
     shares = steps_of_records(records.values, step) * records.counts[:, None]
     return math.fsum(abs(math.fsum(steps.tolist())) for steps in shares.T) / step.rows
@@ -181,11 +180,12 @@ def slack_of_steps(
     sensitivity: float,
     farthest: Sequence[tuple[np.ndarray, float]],
 ) -> float:
-    """Return the slack of the one-step criterion, which has sensitivity 1 and is below 0 if and only if the figure is above the
-    threshold.
+    """Return the slack of the one-step criterion. It has sensitivity 1 and is below 0 if and only if the criterion value is
+    above the threshold.
 
-    If (threshold - figure) / sensitivity is below 0, it is the slack. Otherwise the slack is the larger of that and the number
-    of records that must be replaced before the figure exceeds the threshold, minus 1 (theory 3.4, one-step regression).
+    Let s = (threshold - criterion value) / sensitivity. If s is below 0, it is the slack. Otherwise, let k be the number of
+    records that must be replaced before the criterion value exceeds the threshold. The slack is the larger of s and k - 1
+    (theory 3.4, one-step regression).
     """
     plain = (threshold - distance_of_steps(counts, columns, step)) / sensitivity
     if plain < 0 or not farthest:
@@ -197,18 +197,17 @@ def slack_of_steps(
 def replaced_before(
     records: Records, lacking: int, step: LinearStep, threshold: float, farthest: Sequence[tuple[np.ndarray, float]]
 ) -> int:
-    """Return a lower limit of the number of records that must be replaced before the figure exceeds the threshold; at most
-    `MOST_REPLACED`.
+    """Return a lower limit on the number of records that must be replaced before the criterion value exceeds the threshold; at
+    most `MOST_REPLACED`.
 
     For each direction, the records with the smallest steps are replaced by records with the largest step that the rules allow.
-    The contribution of a record is rounded up to a whole number of steps of a public grid. It is a function of the record
-    alone.
+    The contribution of a record is a function of the record alone. It is rounded up to a whole number of steps of a public
+    grid.
 
     Parameters
     ----------
-    lacking : the number of records that lack a column; they add 0.
-    farthest : directions as (d,) arrays of 1 and -1, each with an upper limit of the step of any record along it, with its
-        rounding.
+    lacking : the number of records that lack a column and add 0.
+    farthest : directions as (d,) arrays of 1 and -1. Each has an upper limit on the rounded step of any record along it.
     """
     parts = in_units(records.values[:, :-1], step.units).T
     residuals = residuals_of_records(records.values, step)
@@ -238,8 +237,8 @@ def replaced_before(
 
 
 def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
-    """Return the smallest k for which replacing the k smallest numbers by `highest` adds more than `left`; if that is not below
-    `most`, some number that is not below `most` either.
+    """Return the smallest k such that replacing the k smallest numbers by `highest` adds more than `left`. If k is not below
+    `most`, the result is some number that is not below `most`.
 
     Parameters
     ----------
@@ -257,19 +256,20 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return (n, d) v(z) of each of (n, d + 1) records by elementwise operations, so a function of the record alone."""
+    """Return the (n, d) steps v(z) of (n, d + 1) records, computed elementwise, so that each is a function of its record
+    alone."""
     parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
     return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 
 
 def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return (n,) the target minus the clipped prediction."""
+    """Return the (n,) target minus the clipped prediction."""
     prediction = added(step.line.intercept, records.T[:-1], step.line.coefficients)
     return records[:, -1] - np.clip(prediction, *step.allowed)
 
 
 def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: LogisticStep) -> float:
-    """Return the largest absolute change of a slope by one Newton step on the table's rows."""
+    """Return the largest absolute change of a slope by one Newton step on the rows of the table."""
     return max(abs(change) for change in logistic_steps(original_records(counts, columns), step))
 
 
@@ -280,7 +280,7 @@ def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
 
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
-    """Return (n, d) v(z) of each of (n, d + 1) records by elementwise operations, so a function of the record alone."""
+    """Return the d numbers (sum of v_j over the records) / m."""
     parts, (start, *slopes) = in_units(records[:, :-1], step.units).T, step.coefficients
     residuals = records[:, -1] - probability(added(start, parts, slopes))
     return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T[1:]])
@@ -289,8 +289,8 @@ def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.nda
 def difference_of_mean_errors(
     counts: Counts, columns: RegressionColumns, lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float], rows: int
 ) -> float:
-    """Return the absolute value of the summed differences between the absolute errors of two lines over the table's rows,
-    divided by a public number of rows.
+    """Return the absolute difference between the summed absolute errors of two lines over the rows of the table, divided by a
+    public number of rows.
     """
     records = original_records(counts, columns)
     ours, theirs = (absolute_errors(records.values, line, *allowed) for line in lines)
@@ -298,22 +298,18 @@ def difference_of_mean_errors(
 
 
 def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
-    """Return (n,) |target - prediction| of a line, both clipped, for (n, d + 1) records, computed for each record
-    separately.
-    """
+    """Return the (n,) absolute errors |target - prediction| of a line, both clipped, computed for each record separately."""
     prediction = added(model.intercept, records.T[:-1], model.coefficients)
     return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
 
 
 def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
-    """Return (n, d) the features of records in standard units, computed elementwise."""
+    """Return the (n, d) features of records in standard units, computed elementwise."""
     return (features - units.centres) / units.deviations
 
 
 def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float]) -> np.ndarray:
-    """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order and elementwise, so for each record
-    separately.
-    """
+    """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order for each record separately."""
     total = np.full(parts.shape[1], start)
     for part, slope in zip(parts, slopes, strict=True):
         total = total + part * slope
@@ -321,5 +317,5 @@ def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float])
 
 
 def probability(scores: np.ndarray) -> np.ndarray:
-    """Return (n,) the probabilities of log odds, which are clipped to +-700 so that exp does not overflow."""
+    """Return the (n,) probabilities for log odds. Log odds are clipped to +-700, so that exp does not overflow."""
     return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

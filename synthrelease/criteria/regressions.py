@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
 
 _REDRAWS = 200
-"""Number of draws to estimate the standard deviation of a distance's noise, to about 5%."""
+"""Number of draws from which the standard deviation of a distance's noise is estimated, with an error of about 5%."""
 
 
 class RegressionCoefficients(Criterion):
@@ -80,15 +80,15 @@ class RegressionCoefficients(Criterion):
     ----------
     target : the dependent variable. Example: `target = "birth_weight"`.
     features : the explanatory variables. Example: `features = ["parity", "age"]`.
-    representation : for the target and each feature, the alternative whose representative values stand for the released rows;
-        "categories" for a column of categories without alternatives. The same regression is used for all candidates, so that
-        the private fit does not depend on the configuration. Choose the coarsest: each bin of every other alternative must lie
-        in one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
-    values : the values of the private rows. "own": their own values, on the grids of the columns (`step`). "own target": own
-        values of the target, and representative values of the features. "bins": representative values of all columns, as Hod &
-        Canetti (2024) do. The regression is then a regression of a binned table, and differs from both regressions of the file.
-        Example: `values = "own target"`.
-    ranges : [lowest, highest] for some of the columns. A value beyond these limits counts as the nearest limit. The noise grows
+    representation : for the target and each feature, the alternative whose representative values are used for the released
+        rows; "categories" for a column of categories without alternatives. The same regression is used for all candidates, so
+        that the private fit does not depend on the configuration. Choose the coarsest: each bin of every other alternative must
+        lie in one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
+    values : the values of the private rows. "own" means their own values, rounded to the grids of the columns (`step`). "own
+        target" means own values of the target, and representative values of the features. "bins" means representative values of
+        all columns, as in Hod & Canetti (2024). The regression is then a regression of a binned table, and differs from both
+        regressions of the file. Example: `values = "own target"`.
+    ranges : [lowest, highest] for some of the columns. A value outside these limits is set to the nearer limit. The noise grows
         with the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity
         = [1, 10] }`.
     fit : "once" fits the private regression once, before the rounds and outside of the selection (paper 4.14.1). "every_round"
@@ -160,7 +160,7 @@ class RegressionCoefficients(Criterion):
 
     @property
     def measured_line(self) -> bool:
-        """Return whether the line for prediction errors comes from the shared measurements."""
+        """Return whether the regression line comes from the shared measurements."""
         return self.answered_by is not None
 
     def once(self) -> tuple[Charge, ...]:
@@ -174,13 +174,11 @@ class RegressionCoefficients(Criterion):
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound of the distance between the slopes of the exact least-squares lines of R and S."""
+        """Return an upper bound on the distance between the slopes of the exact least-squares lines of R and S."""
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield the mistakes for `answered_by`: the reasons why moments of pairs of columns do not determine the compared
-        line.
-        """
+        """Yield the mistakes in `answered_by`: why moments of pairs of columns do not determine the compared line."""
         if self.values != "bins":
             yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
         for name in self.columns:
@@ -226,12 +224,12 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values that stand for the rows of either table in them."""
+        """Return the columns of the regression, and the values with which rows of both tables count."""
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
     def public_prior(self) -> Prior | None:
-        """Return the public guess of `prior` with arrays in the order of the features; None without `prior`."""
+        """Return the public guess `prior`, with arrays in the order of the features; None without `prior`."""
         guess = self.prior
         if guess is None:
             return None
@@ -248,13 +246,14 @@ class RegressionCoefficients(Criterion):
         )
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
-        """Return the design of the moments, for the public domain of (features, target) that the raw rules allow."""
+        """Return the design of the moments, for the combinations of features and target that the raw rules allow."""
         columns = self.regression_columns(setting, setting.atomic)
         counted = any(binning.missing is not None for binning in columns.wanted)
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the design, with the private line if it is fitted before the rounds, or with the line of the measurements."""
+        """Return the design. It includes the private line if this is fitted before the rounds, or the line of the
+        measurements."""
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
         regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
@@ -301,7 +300,7 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         return pair.is_one_of(self.about.target, self.about.features)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the least-squares slope with the largest difference between the candidate and the public rows."""
+        """Return the slope with the largest difference between the least-squares fits of the candidate and the public rows."""
         from synthrelease.criteria.records_mechanism import original_records, released_records
 
         columns = self.about.regression_columns(setting, candidate.transformation)
@@ -326,10 +325,10 @@ class RegressionCoefficientsExplained(Explanation[Line]):
 
 
 _MOST_DIRECTIONS = 64
-"""With at most this number of directions, the slack can be a number of records (`slack_of_steps`)."""
+"""Largest number of directions for which the slack can be a number of records (`slack_of_steps`)."""
 
 _SINGULAR = 1e-9
-"""Smallest eigenvalue of the synthetic correlation matrix above which a line counts as determined."""
+"""Smallest eigenvalue of the synthetic correlation matrix above which a line is treated as determined."""
 
 
 class RegressionOneStep(RegressionCoefficients):
@@ -339,27 +338,28 @@ class RegressionOneStep(RegressionCoefficients):
     Records that lack one of the columns are excluded from both tables. Without such records m = n.
 
     X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from w(S)
-    leads to w(R) if A_R = A_S. So the figure is the distance of the slopes up to the difference of A_R and A_S, which the
-    marginal criteria bound. One scalar with little noise replaces a whole private line.
+    leads to w(R) if A_R = A_S. So the criterion value is the distance of the slopes up to the difference of A_R and A_S, which
+    the marginal criteria bound. One number with little noise replaces a noisy private line.
 
     Privacy
     -------
-    Let v(z) = A_S^-1 x(z) r(z), which is public for every possible record z. The figure is || sum_z v(z) ||_1 / m over the
-    records. Replacing one record moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the public
-    rules allow; a record that lacks a column adds 0. m is a number of synthetic rows, so it is public. A record's share v(z) is
-    computed from S alone, once for all cells, before the counts are read. Products with counts have relative errors of at most
-    2^-52. Their sums are correctly rounded in any order (math.fsum), as are the sum over the slopes and the quotient. The error
-    is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3 n 2^-53 of the sensitivity. A quarter of a grid step is
-    larger, because it is above 8 n 2^-53 of the sensitivity for n up to 2^40 (`laplace_figure`).
+    Let v(z) = A_S^-1 x(z) r(z), which is public for every possible record z. The criterion value is || sum_z v(z) ||_1 / m over
+    the records. Replacing one record moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the
+    public rules allow; a record that lacks a column adds 0. m is a number of synthetic rows, so it is public. The step v(z) of
+    a record is computed from S alone, once for all cells, before the counts are read. Products with counts have relative errors
+    of at most 2^-52. Their sums are correctly rounded in any order (math.fsum), as are the sum over the slopes and the
+    quotient. The error is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3 n 2^-53 of the sensitivity. A
+    quarter of a grid step is larger, because it is above 8 n 2^-53 of the sensitivity for n up to 2^40 (`laplace_figure`).
 
     Attributes
     ----------
-    range : [lowest, highest]; predictions are clipped to it, which limits the residuals. Example: `range = [1400, 4600]`.
+    range : [lowest, highest]; predictions are clipped to this range, which limits the residuals. Example: `range = [1400,
+        4600]`.
     fit : always "once"; may be omitted. No regression is fitted in a round. Example: `fit = "once"`.
     fit_epsilon : the epsilon of a private regression that is fitted once before the rounds, for a criterion of the kind
         "regression_prediction". Without it no regression is fitted. Example: `fit_epsilon = 0.2`.
-    line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a
-        measured table then count as uncorrelated. Example: `line = "measurements"`.
+    line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a measured
+        table are then treated as uncorrelated. Example: `line = "measurements"`.
 
     Examples
     --------
@@ -426,11 +426,12 @@ class RegressionOneStep(RegressionCoefficients):
 
 
 class _Step(LinearStep):
-    """The Newton step of least squares, computed from the synthetic table alone; `inverse` is (d, d) A_S^-1 of the features."""
+    """The Newton step of least squares, computed from the synthetic table alone. `inverse` is the (d, d) matrix A_S^-1 of
+    the features."""
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
-        """Compute the step from the rows of S and the range to which predictions are clipped."""
+        """Compute the Newton step from the rows of S and the range to which predictions are clipped."""
         from synthrelease.criteria.records_mechanism import in_units
 
         line, spreads = least_squares(released)
@@ -447,8 +448,8 @@ class _Step(LinearStep):
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
         """Return an upper limit of 2 max || v(z) ||_1 / m, over the records that the raw rules allow.
 
-        The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record of a cell adds more than
-        the cell's bound, with its rounding.
+        The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record exceeds the bound of its
+        cell, rounding included.
 
         Parameters
         ----------
@@ -462,11 +463,10 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """Return an upper limit, at least 0, of the sum over slopes of sign * v(z) over the same records, for each of the 2^d
-        directions of signs.
+        """Return, for each of the 2^d directions of signs, an upper limit (at least 0) on the sum over slopes of sign * v(z).
 
-        The operations of `records_mechanism.replaced_before` are applied to intervals. The list is empty for more than
-        `_MOST_DIRECTIONS` directions.
+        The limit holds for all records that the raw rules allow. The operations of `records_mechanism.replaced_before` are
+        applied to intervals. The list is empty for more than `_MOST_DIRECTIONS` directions.
         """
         d = len(limits) - 1
         if 2**d > _MOST_DIRECTIONS:
@@ -481,8 +481,8 @@ class _Step(LinearStep):
         return farthest
 
     def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
-        """Return (n,) the lowest and the highest residual of records in each cell of the features; 0 if the rules allow no
-        record there.
+        """Return the (n,) lowest and highest residual of records in each cell of the features; 0 for cells that the rules
+        exclude.
         """
         *features, target = limits
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
@@ -514,7 +514,7 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         """Return the sensitivity, from the released table and the combinations that the raw rules allow; None if the
-        representation of some column is not the released one.
+        representation of some column is another alternative than the released one.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -537,21 +537,21 @@ class RegressionPrediction(Criterion):
 
     Privacy
     -------
-    Both lines are public. The figure is |sum of the gaps of the records| / m, where the gap of a record is the difference of
-    its two absolute errors. With `bound` = "lines" the sensitivity is (largest gap - smallest gap) / m, taken over all records
-    that the public rules allow. If a record can lack a column, a gap of 0 is included (theory 3.5, regression prediction). The
-    gaps lie in [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range"; Proposition 9). A record's gap
-    is computed from the public lines before the counts are read. Its products with counts have relative errors of at most
-    2^-53, and their sum is correctly rounded in any order (math.fsum). So the error of the figure is less than n 2^-51 / m
-    times the largest gap. This is less than a quarter of a grid step, because the sensitivity is at least n 2^(b - 47) / m
-    times that gap, and a step is above 2^-(b + 1) of the sensitivity (`grid_bits`).
+    Both lines are public. The criterion value is |sum of the gaps of the records| / m, where the gap of a record is the
+    difference of its two absolute errors. With `bound` = "lines" the sensitivity is (largest gap - smallest gap) / m, taken
+    over all records that the public rules allow. If a record can lack a column, a gap of 0 is included (theory 3.5, regression
+    prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range"; Proposition
+    9). The gap of a record is computed from the public lines before the counts are read. Its products with counts have relative
+    errors of at most 2^-53, and their sum is correctly rounded in any order (math.fsum). So the error of the criterion value is
+    less than n 2^-51 / m times the largest gap. This is less than a quarter of a grid step, because the sensitivity is at least
+    n 2^(b - 47) / m times that gap, and a step is above 2^-(b + 1) of the sensitivity (`grid_bits`).
 
     Attributes
     ----------
     coefficients : the name of an earlier criterion, whose private regression is used. Example: `coefficients = "regression
         coefficients"`.
-    range : [lowest, highest]; predictions and values of the target are clipped to it. The noise grows with its width. Example:
-        `range = [1400, 4600]`.
+    range : [lowest, highest]; predictions and values of the target are clipped to this range. The noise grows with the width of
+        the range. Example: `range = [1400, 4600]`.
     bound : "range" uses the sensitivity of the paper. "lines" uses a smaller sensitivity, which follows from the two
         regressions. Example: `bound = "lines"`.
 
@@ -614,10 +614,10 @@ class RegressionPrediction(Criterion):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_cells,) lower and upper limits of the difference of a record's absolute errors by two lines.
+    """Return (n_cells,) lower and upper limits on the difference between a record's absolute errors by two lines.
 
     The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference is also at most the
-    difference of the two predictions, because clipping only brings them closer together.
+    difference of the two predictions, because clipping only moves predictions closer to each other.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
@@ -640,7 +640,7 @@ def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoe
 
 
 class RegressionPredictionExplained(Explanation[RegressionPrediction]):
-    """Explain the difference of the mean absolute errors of two lines."""
+    """Explain the difference between the mean absolute errors of two lines."""
 
     no_sensitivity: ClassVar[str] = (
         'With bound = "lines" the sensitivity follows from two lines, and a bundle has only the line of the released table.'

@@ -1,8 +1,7 @@
-"""Score candidates by all criteria of a release or by one joint test, and find criteria that every table meets or no table can
-meet.
+"""Score candidates by all criteria of a release or by one joint test, and detect criteria that every table or no table meets.
 
-Private regressions that are fitted once are fitted before the rounds. With a joint test, an accepted candidate gets its
-criterion values afterwards.
+Private regressions that are fitted once are fitted before the rounds. With a joint test, the criterion values are computed
+after a candidate is accepted.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JointTest:
-    """A test of whether a candidate meets all criteria, by one noisy number.
+    """A test of whether a candidate meets all criteria, with one noisy number.
 
     Attributes
     ----------
@@ -38,7 +37,7 @@ class JointTest:
     """
 
     most_rows: ClassVar[int] = 2**30
-    """Largest number of rows. Up to it, rounding errors of slacks are below a quarter of a grid step, which is 2^-12. The
+    """Largest number of rows at which rounding errors of slacks are below a quarter of a grid step, which is 2^-12. The
     errors are 8 n 2^-53 sensitivities, or t n 2^-53 for the slack of a ratio with threshold t."""
 
     epsilon: Fraction
@@ -50,21 +49,19 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """The smallest noisy slack that passes, in units of the sensitivity. Noise alone reaches it with probability at most
+        """The smallest noisy slack that passes, in units of the sensitivity. Noise alone exceeds it with probability at most
         `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
-        """Return whether a candidate passes: the noisy least slack is at least the margin, and every public score has
-        passed.
-        """
+        """Return whether a candidate passes: the noisy smallest slack is at least the margin, and all public scores pass."""
         return self.noisy_slack(private, pairs) >= self.margin and all(
             answer.passed for _, answer in pairs if isinstance(answer, Score)
         )
 
     def noisy_slack(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> float:
-        """Return the least slack of all queries, with noise.
+        """Return the smallest slack of all queries, with noise.
 
         Parameters
         ----------
@@ -121,14 +118,14 @@ def figures_of(
     fitted: Fitted,
     noises: Mapping[str, OneNoise],
 ) -> tuple[Score, ...]:
-    """Return every criterion's score of an accepted candidate, in order. The figures of the criteria in `noises` share one
-    noise vector.
+    """Return every criterion's score of an accepted candidate, in order. The criterion values of the criteria in `noises` share
+    one noise vector.
 
     Privacy
     -------
-    Spends `per_score` of every criterion. All new fits are made first. Then all queries are made, so that none depends on the
-    figure of another. The vector of the figures that share noise costs the sum of their epsilons
-    (`base_mechanism.noisy_figures`). Figures of void queries are part of this vector.
+    Spends `per_score` of every criterion. First, all regressions are fitted again. Then all queries are made, so that no query
+    depends on the criterion value of another. The vector of the criterion values that share noise costs the sum of their
+    epsilons (`base_mechanism.noisy_figures`). Figures of void queries are part of this vector.
     """
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)
@@ -157,22 +154,22 @@ def _together(
 # public rows.
 
 MOST_LUCK = 0.05
-"""Largest accepted probability that noise alone makes a candidate without error fail."""
+"""Largest accepted probability that noise alone makes a perfect candidate fail."""
 
 
 class NobodyPasses(str):
-    """A reason why no table can meet a threshold, whatever the generator does."""
+    """A reason why no table can meet a threshold, whatever generator is used."""
 
     __slots__ = ()
 
 
 def none_can_fail(criteria: Iterable[Criterion]) -> str:
-    """Return the reasons why none of these criteria can refuse a table that differs from the original one; empty if some
-    criterion can.
+    """Return the reasons why none of these criteria can refuse a table; empty if some criterion can.
 
-    A criterion can refuse such a table if its threshold is below the worst possible figure, or if the worst figure is unknown
-    (`Criterion.worst_figure` is infinite). A criterion that uses released rows only does not compare the tables. An upper bound
-    from measurements can exceed the worst figure, but a threshold above the worst figure promises nothing.
+    A criterion can refuse a table if its threshold is below the worst possible criterion value, or if the worst criterion value
+    is unknown (`Criterion.worst_figure` is infinite). Criteria that use released rows only do not count, because they do not
+    compare tables. A bound from measurements can exceed the worst criterion value, but a threshold above the worst criterion
+    value promises nothing.
     """
     reasons = []
     for criterion in criteria:
@@ -189,13 +186,13 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
 
 
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
-    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise; nothing for an
-    informative criterion.
+    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise; nothing if it is
+    informative.
 
     Parameters
     ----------
-    joint_test : the joint test of the release, or None if every figure is compared with its threshold.
-    sensitivity : the sensitivity of the figure or a lower limit of it; None if it is unknown.
+    joint_test : the joint test of the release, or None if every criterion value is compared with its threshold.
+    sensitivity : the sensitivity of the criterion value, or a lower limit on it; None if it is unknown.
     """
     threshold, best, worst = criterion.threshold, criterion.best_figure, criterion.worst_figure
     if not criterion.compares:
@@ -236,12 +233,11 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """Yield the reason why the noise of the measurements alone lets no table or only few tables pass; nothing for other
-    criteria.
+    """Yield the reason why the noise of the measurements alone makes all or most tables fail; nothing for other criteria.
 
     Parameters
     ----------
-    least : a lower limit of the bound, for any tables.
+    least : a lower limit on the bound of any table.
     """
     if least > criterion.threshold:
         yield NobodyPasses(

@@ -1,4 +1,4 @@
-"""Criteria that compare shares of rows within groups: the share of a condition, or all cumulative shares (Kolmogorov
+"""Criteria that compare shares of rows within groups: the share that meets a condition, or all cumulative shares (Kolmogorov
 distance).
 """
 
@@ -43,8 +43,7 @@ _COUNTED = "Original groups count by their size in the release, and only rows wi
 
 
 class SharesInGroups(InGroups):
-    """The base class of criteria about shares of rows within groups. A share counts the rows whose bin of a column is one of
-    some bins.
+    """The base class of criteria about shares of rows within groups.
 
     A share counts a_g of the n_g private rows of group g, and a share p_g of the candidate's m_g rows there. Only rows with a
     value count. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
@@ -79,16 +78,16 @@ class SharesInGroups(InGroups):
         ]
 
     def counted_bins(self, candidate: SyntheticTable, setting: Setting) -> np.ndarray | None:
-        """Return (n_bins,) whether the share counts each bin; None for the cumulative shares at every bin."""
+        """Return an (n_bins,) mask of the bins that the share counts; None for the cumulative shares at every bin."""
         return None
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return for every share (n_bins,) whether it counts each released bin."""
+        """Return, for every share, an (n_bins,) mask of the released bins that it counts."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return for every share and group the number of rows that the share counts, and the number of rows with a value that
-        it does not count.
+        """Return two sums for every share and group: the number of rows that the share counts, and the number of other rows
+        with a value.
         """
         pairs = product(self.bins_of_shares(facts), self.groups_in(facts))
         return [
@@ -97,7 +96,7 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit of the error |a (1 - p) - b p| / m_g, because m_g is at most n."""
+        """Return a lower limit on the error |a (1 - p) - b p| / m_g, which holds because m_g is at most n."""
         return max(float(width.min()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -125,14 +124,14 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / self.about.rows_of_smallest_group(n, setting)
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return 1 / (number of released rows in the smallest group), where only rows with a value of the column count."""
+        """Return 1 / (number of released rows in the smallest group). Only rows with a value of the column count."""
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return a limit on how far drawing moves the error; None if a group is empty. In a group, the rows that a share counts
-        are a share of all rows, and so are the other rows of the group. The error is (1 - p) times the first share minus p
-        times the second, divided by the group's part of the release. For every p it changes by no more than one of the shares,
-        divided by this part.
+        """Return a limit on how far the draw of rows changes the error; None if a group is empty. In a group, the rows that a
+        share counts are a share of all rows, and so are the other rows of the group. The error is (1 - p) times the first share
+        minus p times the second share, divided by the group's part of the release. For every p, it changes by no more than one
+        of the shares, divided by this part.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -140,7 +139,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return for every group and share the bound |a_g - p_g n_g| <= limit m_g, with p_g and m_g of the release."""
+        """Return, for every group and share, the bound |a_g - p_g n_g| <= limit m_g, with p_g and m_g of the release."""
         shares, errors = self.about.bins_of_shares(facts), []
         for columns, inside in self.about.groups_in(facts):
             rows = rows_of_group(columns, inside, facts)
@@ -183,10 +182,10 @@ class KolmogorovDistance(SharesInGroups):
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below. The candidate has m_g rows in
     the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
-    the figure is the Kolmogorov distance of the two distributions within the group times n_g / m_g. It is the distance itself
-    if the group's size is right. At a distance d, every quantile q of the original lies between the quantiles q - d and q + d
-    of the release, up to the width of a bin. The bins are the bins of the released table. So with coarse bins the distributions
-    are compared at fewer points.
+    the criterion value is the Kolmogorov distance of the two distributions within the group times n_g / m_g. The two are equal
+    if the size of the group is right. At a distance d, every quantile q of the original lies between the quantiles q - d and q
+    + d of the release, up to the width of a bin. The bins are the bins of the released table. Coarse bins compare the
+    distributions at fewer points.
 
     Privacy
     -------
@@ -194,7 +193,7 @@ class KolmogorovDistance(SharesInGroups):
     private row of g adds (1 - p_gt)/m_g if it lies at or below t, and -p_gt/m_g otherwise. A row outside of g or without a
     value adds 0. All these values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g.
     The maximum keeps the sensitivity (theory 3.0, maxima), however many bins there are. Nothing is divided by a private size.
-    The figure is a quotient of whole numbers, rounded as in `difference_in_proportions`.
+    The criterion value is a quotient of whole numbers, rounded as in `difference_in_proportions`.
 
     Attributes
     ----------
@@ -218,7 +217,7 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return for every released bin with values except the last one (n_bins,) whether each bin is at or below it."""
+        """Return an (n_bins,) mask for every released bin of values except the last: whether each bin is at or below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
@@ -246,19 +245,19 @@ class DifferenceInProportions(SharesInGroups):
     n_g private and m_g released rows, of which a_g and a share p_g meet the condition.
 
     Of the n_g private rows of group g (with a value of the column), a_g meet the condition. The candidate has m_g rows in the
-    group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the figure is the
-    error of the share times n_g / m_g. It is the error itself if the group's size is right. Then the difference of two groups'
-    shares (a risk difference) has an error of at most the sum of their two errors.
+    group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion value
+    is the error of the share times n_g / m_g. The two are equal if the size of the group is right. Then the difference of two
+    groups' shares (a risk difference) has an error of at most the sum of their two errors.
 
     Privacy
     -------
     The sensitivity is 1 / min m_g. p_g and m_g come from the candidate, so they are public. A private row of g adds (1 -
     p_g)/m_g if it meets the condition, and -p_g/m_g otherwise. A row outside of g or without a value adds 0. All these values
     are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps the sensitivity
-    (theory 3.0, maxima). Nothing is divided by a private size, so no margin is needed and no group is filled up. The figure is
-    the whole number a_g m_g - (p_g m_g) n_g, which is exact for any size, over m_g^2. The quotient is at most n / m_g and has a
-    relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity, which is below a quarter of a grid step up to
-    2^40 rows (`laplace_figure`).
+    (theory 3.0, maxima). Nothing is divided by a private size, so no margin is needed and no group is filled up. The criterion
+    value is the whole number a_g m_g - (p_g m_g) n_g, which is exact for any size, divided by m_g^2. The quotient is at most n
+    / m_g and has a relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity, which is below a quarter of a
+    grid step up to 2^40 rows (`laplace_figure`).
 
     Attributes
     ----------
@@ -286,7 +285,7 @@ class DifferenceInProportions(SharesInGroups):
         return self.column_mistakes(setting) or condition_mistakes(setting, "bins", self.column, self.bins)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return one array (n_bins,) with whether each released bin meets the condition."""
+        """Return a list with one (n_bins,) mask of the released bins that meet the condition."""
         column = facts.by_name[self.column]
         groups = facts.groups.get(self.column) or [
             Group(label=label, inside=tuple(label == other_label for other_label in column.labels)) for label in column.labels
