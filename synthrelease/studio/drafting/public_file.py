@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, combinations, islice, repeat
+from itertools import chain, combinations, islice, pairwise, repeat
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +29,7 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.releasing.opening import column_names
-from synthrelease.scouting.codebook import ColumnNotes, notes_of
+from synthrelease.scouting.codebook import CodebookEntry, ColumnNotes, notes_of
 from synthrelease.settings.columns import Encoding, FixedWidthTable, InputTable
 from synthrelease.sources.formats import Kind, Package, first_line, format_of, holds_controls
 from synthrelease.sources.source import Source
@@ -43,6 +43,7 @@ from synthrelease.studio.drafting.column_draft import (
     ColumnDraft,
     LeftOut,
     left_out_as_key,
+    missing_texts,
 )
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -189,8 +190,10 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
         rows += len(batch[names[0]].codes)
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
-    if len(names) > 1 and all(name in columns[name] for name in names):
-        raise InputError("expected one header, found a row that repeats the header. Delete the repeated headers.")
+    again = [name for name, texts in columns.items() if name in texts and len([*filter(None, texts)]) > 1]
+    if 2 * sum(not NUMBER.fullmatch(name) for name in again) > len(names) > 1:
+        why = "found its texts again in the rows below. Delete each row that repeats the header. If there is no header, add one"
+        raise InputError(f"expected one header, {why}.")
     with_comma = _with_comma(columns)
     if with_comma:
         policy = policy.model_copy(update={"decimal": ","})
@@ -222,16 +225,6 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
     if not names:
         raise InputError("expected a header with different names, found no name that occurs once.")
     return names, misnamed
-
-
-def _alike_names(names: Iterable[str]) -> dict[str, str]:
-    """Return a question for each column whose name differs from an earlier name only in blanks, punctuation or capitals."""
-    first, doubts = dict[str, str](), dict[str, str]()
-    for name in names:
-        earlier = first.setdefault(re.sub(r"[\W_]", "", name).casefold(), name)
-        if earlier != name:
-            doubts[name] = f"the name of this column is nearly {earlier!r}. If both columns mean the same, leave one out"
-    return doubts
 
 
 def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
@@ -301,9 +294,6 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
     return InputTable(delimiter=delimiter, encoding=encoding), _header([first, *lines], delimiter) or ["?"]
 
 
-_DAY = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}", re.ASCII)
-
-
 def _header(lines: Sequence[str], delimiter: str) -> list[str]:
     """Return the names in the first line of a CSV file.
 
@@ -333,19 +323,33 @@ def _header(lines: Sequence[str], delimiter: str) -> list[str]:
 def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first line is probably a row: it has numbers, dates or texts as the next lines have them.
 
-    Years and consecutive numbers may be names of columns. So may a text that is the only one of its column, as in questions
-    with several answers.
+    A word above numbers or dates is a name. Years, consecutive numbers, and increasing numbers of which most are outside the
+    range of the numbers below them may be names, too. So may a text that is the only one of its column, as in questions with
+    several answers.
     """
-    numbers = [float(name) for name in names if NUMBER.fullmatch(name)]
-    if any(names) and len(numbers) == len([*filter(None, names)]):
-        return True
-    numbered = numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)]) or all(
-        1850 <= each <= 2100 for each in numbers
-    )
-    forms = [_DAY] if numbered else [_DAY, NUMBER]
     columns = [(name, {*filter(None, texts)}) for name, *texts in zip(names, *rows, strict=True) if name]
-    alike = any(form.fullmatch(name) and texts and all(map(form.fullmatch, texts)) for form in forms for name, texts in columns)
-    return alike or sum(name in texts and len(texts) > 1 for name, texts in columns if not NUMBER.fullmatch(name)) > 1
+    numbers, outside, alike = list[float](), 0, set[str]()
+    for name, texts in columns:
+        pattern, below = _pattern(name), {*map(_pattern, texts)}
+        is_word = re.search(r"[^\W\d_]{2}", name) and not missing_texts({name: 1}, CodebookEntry())
+        if is_word and below and not re.search(r"[^\W\d_]", "".join(below)):
+            return False
+        if not pattern:
+            numbers.append(float(name))
+            outside += below != {""} or not min(map(float, texts)) <= numbers[-1] <= max(map(float, texts))
+        alike |= {pattern} & below if len(below) == 1 and pattern != name else set()
+    rise = len(numbers) > 2 and all(a < b for a, b in pairwise(numbers))
+    rise = rise and (numbers[-1] - numbers[0] == len(numbers) - 1 or 2 * outside > len(numbers))
+    if numbers and len(numbers) == len(columns):
+        return not rise
+    if rise or numbers in ([0], [1], [0, 1], [1, 2]) or all(1850 <= each <= 2100 for each in numbers):
+        alike.discard("")
+    return bool(alike) or sum(name in texts and len(texts) > 1 for name, texts in columns if not NUMBER.fullmatch(name)) > 1
+
+
+def _pattern(text: str) -> str:
+    """Return a text with # for each run of digits; "" for a number."""
+    return "" if NUMBER.fullmatch(text) else re.sub(r"\d+", "#", text)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -695,7 +699,7 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
         for (first, second), share in shares.items()
         if _ALMOST <= share < 1 and first in stay and second in stay
     }
-    return OneToOne(answers=stay, left_out=left_out, doubts=_alike_names(stay) | _perhaps_codes(file, stay) | almost)
+    return OneToOne(answers=stay, left_out=left_out, doubts=_perhaps_codes(file, stay) | almost)
 
 
 def _on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:

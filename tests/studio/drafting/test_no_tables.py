@@ -83,6 +83,49 @@ def test_what_is_no_table_is_refused_with_the_way_and_without_a_row(name: str, t
         assert not [word for word in (*NAMES, "19", "20037") if word in str(refused.value).replace(str(path), "")]
 
 
+CELLS = {"word": ("north", "south"), "small": (1, 2, 3, 4), "large": (431, 5200, 907, 88_000), "text": ("Lod", "Wien", "Rome")}
+HEADERS = {
+    "place,y2011,2011,q1": ("text", "large", "small", "word"),
+    "1990 income,1995 income,sex": ("large", "large", "word"),
+    "region,10,25,50,75": ("word", "large", "large", "large", "large"),
+    "person,1,5,9": ("large", "small", "small", "small"),
+    "sex,101,102,201": ("word", "small", "small", "small"),
+    "2010,2011,2012": ("large", "large", "large"),
+    "0,1,2": ("large", "word", "text"),
+    "age,65": ("large", "small"),
+    "place,2011": ("text", "large"),
+}
+ROWS = {
+    "place 7,note 12 on it,north": ("place", "note", "word"),
+    "a7@example.org,Lod": ("address", "text"),
+    "Rome,2": ("text", "small"),
+    "unknown,3": ("large", "small"),
+    "1,2": ("small", "small"),
+    "4,2,3": ("small", "small", "small"),
+    "Bern,Gil": ("late", "late"),
+}
+
+
+def cells(kind: str, row: int) -> str:
+    if kind == "late":  # texts that come again below the lines in which a header is looked for
+        return ("Bern", "Gil")[row % 2] if row > 50 else f"{kind}{'abcdefghijklm'[row % 13]}"
+    made = {"place": f"place {row}", "note": f"note {row} on it", "address": f"a{row}@example.org"}
+    return made.get(kind) or str(CELLS[kind][row * (row + 1) // 2 % len(CELLS[kind])])
+
+
+@pytest.mark.parametrize(("first", "kinds"), [*HEADERS.items(), *ROWS.items()])
+def test_a_first_line_is_a_header_unless_the_rows_below_look_like_it(
+    first: str, kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text(f"{first}\n" + "".join(",".join(cells(kind, row) for kind in kinds) + "\n" for row in range(90)))
+    if first in HEADERS:
+        assert list(read_public_file(path).columns) == first.split(",")
+    else:
+        with pytest.raises(InputError, match="perhaps a row|If there is no header, add one"):
+            read_public_file(path)
+
+
 @pytest.mark.parametrize(
     "header", ["sex,1990,1991,1992", "sex,0,1,2", "sex,1,2,3", "bus,train,sex,2020-01-22", "m,yes,no,other", "sex,a b,c  d,e"]
 )

@@ -239,7 +239,7 @@ SHAPES = [
         content=lines(SEX, one_of("a", "b", "c"), names="age,grp 1,grp-1").encode(),
         column="grp_1_2",
         kind="category",
-        asked="the name of this column is nearly 'grp 1'",
+        codes=("a", "b", "c"),
     ),
     Shape(
         thread="sdv-dev/SDV#1109",
