@@ -48,13 +48,14 @@ _SLICES = 24
 """Number of equal parts into which the budget of the last measurement is divided."""
 
 _PRECISION, _FINEST = 0.2, 0.05
-"""Tolerances of a fit: a share of the noise deviation of a cell, and a number of records (`ProportionalFit.solve`)."""
+"""Tolerances of a fit: a share of the standard deviation of a cell's noise, and a number of records
+(`ProportionalFit.solve`)."""
 
 _SWEEPS, _LAST_SWEEPS = 20, 100
-"""Largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit."""
+"""Largest number of sweeps: of a fit after a round, which starts from the previous fit, and of the last fit."""
 
 _MOST = 4
-"""A table gets at most this multiple of the usual part of the budget, and at least the inverse of this multiple."""
+"""Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple."""
 
 # Limits for strong noise. Where the noise of a cell would exceed the first number as a share of the rows, there are fewer
 # rounds. The second number is then the share of a round's budget for its choice, and the third is the smallest size of a
@@ -63,7 +64,7 @@ _MOST = 4
 _LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
 
 _GROUP = 5.0
-"""A group of bins has at least this many rows, as a multiple of the noise of a table of usual size."""
+"""Smallest number of rows of a group of bins, as a multiple of the noise in a table of usual size."""
 
 # Parts of the budget are multiples of the usual part divided by this number, so that the remaining budget is a short
 # fraction.
@@ -72,7 +73,7 @@ _STEPS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
-    """The public division of the budget, which is fixed before any private count is read.
+    """How the budget is divided. The plan is public and fixed before any private count is read.
 
     Attributes
     ----------
@@ -80,10 +81,10 @@ class RoundsPlan:
         the model keeps its columns in one clique.
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
-    rounds : the planned number of rounds; a round gets more or less than an equal part, depending on the cells of its table.
-    growth : exponent with which the part of a table grows with its number of possible cells; 0 for equal parts.
+    rounds : the planned number of rounds. The part of a round depends on the number of cells of its table.
+    growth : the part of a table is proportional to its number of possible cells to this power; 0 for equal parts.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
-    weight : the number of records for which the prior counts.
+    weight : the weight of the prior, as a number of records.
     """
 
     tables: Mapping[Columns, int]
@@ -241,8 +242,8 @@ def expected_bins(
 def look_again(
     private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, float]]:
-    """Spend the remaining budget on the bins of columns; return per column the counts, averaged with earlier counts, and their
-    noise variance.
+    """Spend the remaining budget on the bins of single columns. Return the counts of each column, averaged with earlier counts,
+    and their noise variances.
 
     Parameters
     ----------
@@ -265,11 +266,11 @@ def look_again(
 def last_shares(
     expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
 ) -> list[Fraction]:
-    """Return the shares of the last measurement, some of which may be 0, that minimise the largest relative error of a bin.
+    """Return the shares of the last measurement that minimise the largest relative error of a bin. Some shares may be 0.
 
-    Each of 24 equal parts goes to the column whose rarest bin has the largest noise deviation relative to its count. Counts
-    below two noise deviations of the whole budget are replaced by two such deviations, because the relative error of an empty
-    bin cannot be small.
+    Each of 24 equal parts goes to the column whose rarest bin has the largest standard deviation of the noise, relative to its
+    count. Let s be the standard deviation of the noise at the whole budget. Counts below 2 s are replaced by 2 s, because the
+    relative error of an empty bin cannot be small.
     """
     least = 2 * math.sqrt(variance_of(Fraction(1)))
     rarest = [float(np.maximum(counts, least).min()) for counts in expected]
@@ -292,7 +293,7 @@ def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarra
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A table that may be measured next, the part of the budget for it, and the column sets that must then share cliques."""
+    """A table that may be measured next, the part of the budget for it, and the column sets that cliques must then contain."""
 
     table: CompetingTable
     part: Fraction
@@ -314,7 +315,7 @@ class _GrowingModel:
         self._usual: float | None = None
 
     def add(self, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
-        """Add a measured table, with the noise variance of its cells."""
+        """Add a measured table with the noise variance of its cells."""
         columns, variances = chosen.table.columns, np.full(noisy.shape, variance)
         self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=variances))
         self._structure += [columns, *chosen.ties]
@@ -332,8 +333,8 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
-        """Return the tables that respect the limit on cliques, with the model's expected counts. Only possible cells add noise
-        to the handicap.
+        """Return the tables that may be measured next, with the model's expected counts. They respect the limit on cliques.
+        Only possible cells count for the noise.
         """
         tables = list(self._tables(fit))
         cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
@@ -354,11 +355,11 @@ class _GrowingModel:
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
-        """Yield the tables that may be measured now, the model's shares of their cells, and the column sets that must then
-        share cliques.
+        """Yield the tables that may be measured now, the model's shares of their cells, and the column sets that cliques must
+        then contain.
 
-        A pair with a column that has one group contains only the information of the other column. Excluding such columns also
-        prevents cliques with more columns than an array has axes, since such columns add no cells. Tables of more than two
+        A column with a single group is excluded, because a pair with this column has only the information of the other column.
+        Such columns add no cells, so they could also give a clique more columns than an array has axes. Tables of more than two
         columns may be measured once they lie inside a clique.
         """
         tree = fit.tree
@@ -395,8 +396,8 @@ class AdaptiveModel:
     learned: Learned
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by systematic rounding of the model's expected counts; within groups in proportion to the noisy counts
-        of the bins.
+        """Return n rows by systematic rounding of the model's expected counts. Within a group, rows are divided among bins
+        in proportion to the noisy counts.
         """
         groups = self.network.sample(n, generator)
         if groups.layout == self.layout:
@@ -419,10 +420,10 @@ class AdaptiveGenerator(Generator):
         as in "all 2-way + 3 age:region". Single columns are always measured. A table of more than two columns can be selected
         once the model connects its columns. A table of weight 0 is never measured; the model takes the association of its
         columns from the prior. Example: `tables = "all 2-way + 3 age:region"`.
-    prior : a public file with the columns of the private one, relative to the configuration; the model starts from it. A wrong
-        prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an earlier release of
-        the same series. Example: `prior = "../public.csv"`.
-    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
+    prior : a public file with the columns of the private file; its path is relative to the configuration. The model starts from
+        this file. A wrong prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an
+        earlier release of the same series. Example: `prior = "../public.csv"`.
+    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [50, 300]`.
     clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
         `clique_cells = 65536`.
@@ -450,8 +451,9 @@ class AdaptiveGenerator(Generator):
     """Planned number of rounds for each column."""
 
     growth: ClassVar[float]
-    """A table's share of the budget is proportional, within limits, to its number of possible cells to this power; 0 gives
-    equal shares."""
+    """A table's share of the budget is proportional, within limits, to its number of possible cells to this power. 0 gives
+    equal shares.
+    """
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -484,8 +486,8 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the associations that a fit may measure. With a prior or a term "all N-way" these are the associations of all
-        tables, otherwise of the named tables.
+        """Return the associations that a fit may measure. With a prior or a term "all N-way", every table may be measured;
+        otherwise, the named tables.
 
         A prior may associate any two columns.
         """
@@ -493,7 +495,7 @@ class AdaptiveGenerator(Generator):
         return super().ties(layout) if every else Ties(chosen=self.weights(layout).keys())
 
     def plan(self, layout: Layout) -> RoundsPlan:
-        """Return how the budget is divided, which is public."""
+        """Return the public division of the budget."""
         return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,
@@ -523,14 +525,14 @@ class AdaptiveGenerator(Generator):
         return float(self.clique_cells * len(layout.sizes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit. Rounds, and cliques in a round, grow in number with the columns (measured:
-        docs/appendix/benchmarks.md).
+        """Return the estimated seconds of a fit. The numbers of rounds and of cliques grow with the number of columns
+        (measured: docs/appendix/benchmarks.md).
         """
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated peak number of cells: of sampling, or of the cliques with their copies and the competing tables,
-        whichever is larger.
+        """Return the estimated largest number of cells in memory: of sampling, or of the cliques with their copies and the
+        competing tables.
         """
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)

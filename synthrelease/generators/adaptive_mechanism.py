@@ -29,7 +29,7 @@ from synthrelease.privacy.curves import choice_epsilon, root_down
 from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
 MOST_SCORE = 10**6
-"""Largest absolute score of a cell in a sum: sums over as many rows as a release may have stay far below 2^63."""
+"""Largest absolute score of a cell in a sum. Sums over all rows of a release then stay far below 2^63."""
 
 
 def score_of(table: CompetingTable, exact: np.ndarray) -> int:
@@ -82,19 +82,19 @@ class PrivateTables(Budgeted):
         self._exact, self._held = opaque(lambda: lattice(self._counts)), {}
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of the sub-table of `columns`, for this part of the budget."""
+        """Return the noisy int64 counts of the table of these columns, at this part of the budget."""
         self._take(part)
         exact = opaque(lambda: self._exact_of(columns))
         return opaque(lambda: self._noisy(exact.ravel(), part).reshape(exact.shape))
 
     def bins(self, column: int, part: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of the original bins of a column, before any merging, for this part of the budget."""
+        """Return the noisy int64 counts of a column's original bins, before any merging, at this part of the budget."""
         self._take(part)
         return opaque(lambda: self._noisy(self._bins.get((column,)), part))
 
     def total(self, columns: Columns, scores: np.ndarray, part: Fraction) -> int:
-        """Return the noisy sum over all rows of public integer scores by the cells of these columns, for this part of the
-        budget.
+        """Return the noisy sum over all rows of public whole-number scores, at this part of the budget. A row's score depends
+        on its cell of these columns.
 
         Sensitivity: replacing a record subtracts one score and adds another, so the sum changes by at most the highest score
         minus the lowest (theory 12.12, scored sums).
@@ -112,8 +112,7 @@ class PrivateTables(Budgeted):
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
-        """Choose, privately, the index of a table with a high score: weight * (l1 distance from the expected counts -
-        handicap).
+        """Choose privately the index of a table with a high score: weight * (l1 distance from the expected counts - handicap).
 
         Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most 2 weights
         (theory 12.9, tables and their distances). All numbers are integers.
@@ -126,7 +125,7 @@ class PrivateTables(Budgeted):
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
     def _hold(self, competing: Sequence[Columns]) -> None:
-        """Count the competing tables once for all rounds, so that the time of a round does not grow with the rows.
+        """Count the competing tables once for all rounds, so that a round does not take longer with more rows.
 
         A pair is summed from a stored table of column groups that contain it. A table that exceeds the memory limit is counted
         in every round.
@@ -158,7 +157,7 @@ class PrivateTables(Budgeted):
 
     @classmethod
     def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
-        """Choose, privately, the index of a high score, for a part of a budget; replacing a record changes each score by at
+        """Choose privately the index of a high score, at a part of a budget. Replacing a record changes each score by at
         most `sensitivity`.
         """
         epsilon = cls.epsilon_of_choice(part)
@@ -166,8 +165,8 @@ class PrivateTables(Budgeted):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon of a private choice that costs this part of a budget; the part itself, where parts are
-        epsilons.
+        """Return the epsilon of a private choice that costs this part of a budget. If parts are epsilons, this is the part
+        itself.
         """
         return part
 
@@ -180,7 +179,7 @@ class PrivateTables(Budgeted):
 
     selector: ClassVar[str] = "exponential"
     power: ClassVar[int]
-    """The sensitivity of a number that changes by d is d to this power: 1 for l1, 2 for squared l2."""
+    """A number that changes by d has the sensitivity d to this power: 1 for l1, 2 for squared l2."""
     law: ClassVar[type[CountNoise]]
     squares: ClassVar[float] = 1.0
     """Variance of the noise, divided by the square of its scale."""
@@ -189,7 +188,7 @@ class PrivateTables(Budgeted):
 
 
 class Gaussian(PrivateTables):
-    """Private tables with rounded Gaussian noise and the exponential mechanism; parts of the budget are rhos."""
+    """Private tables with rounded Gaussian noise and the exponential mechanism. Parts of the budget are rhos."""
 
     law = RoundedGaussian
     power = 2
@@ -213,23 +212,23 @@ class Gaussian(PrivateTables):
 
 
 class ExactlyGaussian(Gaussian):
-    """Private tables with a Gaussian guarantee: with budget rho all answers together are sqrt(2 rho)-Gaussian, and choices cost
-    more.
+    """Private tables with a Gaussian guarantee: with budget rho, all answers together are sqrt(2 rho)-Gaussian. Choices cost
+    more than with `Gaussian`.
 
-    Squares of mu add up where each part is chosen by the answers before it (theory 9.16, a Gaussian budget that answers share
+    The squares of mu add up, even if earlier answers determine each part (theory 9.16, a Gaussian budget that answers share
     out).
     """
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon of an exponential mechanism whose Gaussian cost is the part, rounded down (theory 9.15, Gaussian
-        price of a choice).
+        """Return the epsilon, rounded down, of an exponential mechanism whose Gaussian cost is the part (theory 9.15,
+        Gaussian price of a choice).
         """
         return choice_epsilon(part)
 
 
 class Laplace(PrivateTables):
-    """Private tables with discrete Laplace noise and permute-and-flip; parts of the budget are epsilons."""
+    """Private tables with discrete Laplace noise and permute-and-flip. Parts of the budget are epsilons."""
 
     selector: ClassVar[str] = "permute_and_flip"
     law = DiscreteLaplace
@@ -243,5 +242,5 @@ class Laplace(PrivateTables):
 
 
 def opened(counts: Counts, kind: type[Gaussian | Laplace], budget: Fraction, entropy: SystemEntropy) -> PrivateTables:
-    """Return private counts wrapped in `PrivateTables`: the charge covers all answers, and nothing else leaves the wrapper."""
+    """Wrap private counts in `PrivateTables`. The charge covers all answers, and nothing else leaves the wrapper."""
     return kind(counts, budget, entropy)

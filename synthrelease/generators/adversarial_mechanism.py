@@ -52,7 +52,7 @@ class NoisyGradients(Budgeted):
 
 
 def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> NoisyGradients:
-    """Return private counts wrapped in `NoisyGradients`: the charge covers all answers, and nothing else leaves the wrapper."""
+    """Wrap private counts in `NoisyGradients`. The charge covers all answers, and nothing else leaves the wrapper."""
     return NoisyGradients(counts, budget, entropy)
 
 
@@ -76,9 +76,9 @@ def noisy_gradient(
 
     Parameters
     ----------
-    clip : largest l2 norm of the weighted gradient of a row.
+    clip : largest l2 norm of a row's weighted gradient.
     rho : the budget of this sum.
-    row_weights : public weights of gradients, by the row's bin in one column; equal weights when omitted.
+    row_weights : public weights of gradients, by the row's bin in one column; None for equal weights.
 
     Privacy
     -------
@@ -107,10 +107,10 @@ def noisy_gradient(
 def clipped_sum_of_cells(
     critic: Network, places: np.ndarray, times: np.ndarray, clip: float, weights: np.ndarray | None = None
 ) -> Weights:
-    """Return the sum of clipped gradients, like `Network.sum_of_rows`, for rows that are given as cells with counts.
+    """Return the sum of clipped gradients, as `Network.sum_of_rows` does, for rows that are given as cells with counts.
 
     The input of a hidden unit is added column by column, so it depends on the row alone. A matrix product would add in an order
-    that depends on the number of rows. Where the sum is 0 up to rounding, the slope of the rectifier would then depend on other
+    that depends on the number of rows. If the sum is 0 up to rounding, the slope of the rectifier would then depend on other
     rows of the table. Later steps have no such discontinuity: the order of additions in a matrix product changes the result by
     an error that the sensitivity in `noisy_gradient` covers.
 
@@ -145,6 +145,6 @@ def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
 
 
 def places(counts: Counts, chunk: slice) -> np.ndarray:
-    """Return (cells of the chunk, columns) the position of each cell's bins among the bins of all columns in sequence."""
+    """Return the (cells of the chunk, columns) position of each cell's bins among the bins of all columns in sequence."""
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
     return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)

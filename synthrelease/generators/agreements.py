@@ -1,10 +1,10 @@
-"""Measure all pairs of two-bin columns together, by numbers of agreeing rows, instead of their tables (theory 12.17, agreements
-of pairs).
+"""Measure all pairs of two-bin columns together, by the numbers of rows in which they agree (theory 12.17, agreements of
+pairs).
 
-For two columns i and j with two bins each, c_i rows are in the second bin of i, and in a_ij rows (the agreement) i and j have
-the bin with the same number. Then (c_i + c_j + a_ij - n) / 2 rows are in the second bin of both columns, so all c and a
-determine the tables of all pairs. A record that changes in m of d columns changes m of the c and m (d - m) of the a, each by 1;
-it would change the tables of all pairs by more.
+Columns i and j have two bins each. Let c_i be the number of rows in the second bin of i. Let a_ij (the agreement) be the number
+of rows whose bins of i and j have the same number. Then (c_i + c_j + a_ij - n) / 2 rows are in the second bin of both columns,
+so all c and a determine the tables of all pairs. A record that changes in m of d columns changes m of the c and m (d - m) of
+the a, each by 1. It would change the tables of all pairs by more than that.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 
 _VISIBLE = 2.0
-"""Where not all pairs fit, a pair of the model differs from independence by this many deviations of its noise, or more."""
+"""If not all pairs fit into the model, a pair of the model differs from independence by at least this multiple of its
+noise's standard deviation."""
 
 ROOM = 2**16
-"""Largest number of cells of a clique into which such pairs are put."""
+"""Largest number of cells of a clique for such pairs."""
 
 _ROWS = 20_000
-"""Rows of the model from which covariances are estimated."""
+"""Number of rows of the model from which covariances are estimated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +66,10 @@ class AgreeingPairs:
         return columns in self._tables
 
     def price(self, ratio: int) -> int:
-        """Return the largest cost of replacing a record, where a changed count costs `ratio` and a changed agreement costs 1.
+        """Return the largest cost of replacing a record, if a changed count costs `ratio` and a changed agreement costs 1.
 
-        Suppose m of d columns change. An agreement changes where exactly one of its two columns changes. The number of such
-        pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the most
-        pairs.
+        Suppose m of d columns change. An agreement changes if exactly one of its two columns changes. The number of such pairs
+        is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the most pairs.
         """
         beside = sorted(self.pairs_of_columns.values(), reverse=True)
         d = len(beside)
@@ -87,8 +87,8 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
-        """Return the costs of a changed count and of a changed agreement, such that replacing a record costs at most the part
-        of a budget.
+        """Return the costs of a changed count and of a changed agreement, such that replacing a record costs at most the
+        part of a budget.
         """
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
@@ -100,7 +100,7 @@ class AgreeingPairs:
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a bin of a column, and noise with the scale of the error in a cell of a pair."""
+        """Return the noise of a bin of a column, and noise with the same scale as the error in a cell of a pair."""
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
 
@@ -124,7 +124,7 @@ class NoisyAgreements:
 
     @property
     def variances(self) -> np.ndarray:
-        """Return (n_columns + n_pairs,) the noise variances of the counts, then of the agreements."""
+        """Return the (n_columns + n_pairs,) noise variances of the counts, then of the agreements."""
         return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray], n: int) -> NoisyAgreements:
@@ -149,7 +149,7 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs that fit into a model with these column sets, the pairs farthest from independence first.
+        """Return the pairs that fit into a model with these column sets. Pairs far from independence come first.
 
         Parameters
         ----------
@@ -255,8 +255,8 @@ class AgreementTerms:
         return shares
 
     def covariances(self, cliques: Sequence[np.ndarray], draw: Callable[[int], Counts]) -> np.ndarray:
-        """Return the (n_parameters, n_parameters) covariances of a row's contributions. Where several cliques share the
-        parameters, these are estimates from rows of the model.
+        """Return the (n_parameters, n_parameters) covariances of a row's contributions. If several cliques share the
+        parameters, the covariances are estimated from rows of the model.
 
         Parameters
         ----------

@@ -4,10 +4,10 @@ measurements.
 Three public facts determine the answer (theory 12.15, associations that rows carry):
 
 - The model matches a measured table within its noise. So the rows **carry** the association of the table's columns. In two
-  exceptions the table is **mostly noise**. First, the noise gives independent columns a stronger association than these
-  columns have, and than chance gives (`noise_strength`). Second, the prior pulls the fit so strongly that it repeats less
-  than `LEAST_REPEATED` of an association. A table of three columns is also mostly noise where the mean noise of a cell
-  exceeds the mean number of rows of a cell.
+  exceptions the table is **mostly noise**. First, independent columns with this noise would show a stronger association than
+  these columns have, and than chance gives (`noise_strength`). Second, the prior is so strong that the fit repeats less than
+  `LEAST_REPEATED` of an association. A table of three columns is also mostly noise if the mean noise of a cell exceeds its mean
+  number of rows.
 - The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns **separate**
   them: the two columns are independent among rows that agree in the separating columns. So the rows carry such a pair **in
   part**: only the part of its association that the separating columns explain.
@@ -49,26 +49,24 @@ How = Literal[
     "chosen privately",
 ]
 LEAST_REPEATED = 0.8
-"""Smallest share of an association that the fit must repeat so that the association counts as carried."""
+"""Smallest share of an association that the fit must repeat so that the rows carry it."""
 LEAST_STRENGTH = 0.1
-"""Cramer's V from which two columns are called associated. Where the strength is unknown, the noise must stay below this
-value.
-"""
+"""Cramer's V from which two columns are called associated. If the strength is unknown, the noise must stay below this value."""
 Function = tuple[int, Columns]
 """A column, and the columns of which it is a function."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ties:
-    """The column sets that a generator's model ties together.
+    """The column sets that a generator's model connects.
 
     Attributes
     ----------
     measured : the columns of each table that every fit measures, and that its model matches.
     sums : the columns of each sum of scores that the model matches, which is one number of their table.
     chosen : the columns of each table that a fit may measure, by a private choice that is not published.
-    public : column sets of a model that starts from a public table; it ties all columns of a clique of these sets and of the
-        rules.
+    public : column sets of a model that starts from a public table. The model connects all columns of a clique of these sets
+        and the rules.
     drawn_after : columns that are drawn after all others, in this order, each with all columns on which it depends.
     """
 
@@ -108,9 +106,9 @@ def cramers_v(counts: np.ndarray) -> float:
 def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
     """Return the approximate Cramer's V that independent columns show because of the noise of their table.
 
-    A cell with e expected rows and noise of variance v adds v / e to chi-squared. A model has no cell below 0, so the noise
-    deviation replaces e where it is larger. Only (r - 1)(c - 1) of the r x c cells count, because the margins are known more
-    accurately.
+    A cell with e expected rows and noise of variance v adds v / e to chi-squared. A model has no cell below 0, so the standard
+    deviation of the noise replaces e if it is larger. Only (r - 1)(c - 1) of the r x c cells count, because the margins are
+    known more accurately.
 
     Parameters
     ----------
@@ -127,8 +125,8 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
     """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
 
-    The mean of its square for independent columns under this noise, and one standard deviation of this square, are subtracted.
-    So noise alone is rarely taken for an association.
+    The square is reduced by its mean and by one standard deviation, both for independent columns with this noise. So noise
+    alone is rarely reported as an association.
 
     Parameters
     ----------
@@ -169,9 +167,7 @@ class Strengths:
     pairs: Mapping[str, float] = field(default_factory=dict)
 
     def expected(self, columns: Sequence[str], sizes: Sequence[int], n_rows: int) -> np.ndarray:
-        """Return the (r, c) expected numbers of rows for independent columns; with equal shares of bins where the shares are
-        unknown.
-        """
+        """Return the (r, c) expected numbers of rows for independent columns. Unknown shares of bins are taken as equal."""
         shares = [np.asarray(self.shares.get(name, ())) for name in columns]
         known = (
             share if size - 1 <= len(share) <= size else np.full(size, 1 / size)
@@ -180,10 +176,10 @@ class Strengths:
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether the noise hides the association of two columns: it exceeds the strength of the association and chance.
+        """Return whether the noise hides the association of two columns: it exceeds chance and the strength of the association.
 
-        Where the strength is unknown, `LEAST_STRENGTH` takes its place. Noise that does not exceed chance hides nothing,
-        because another sample of this size differs as much. The plan and the card use this rule.
+        An unknown strength is replaced by `LEAST_STRENGTH`. Noise that does not exceed chance hides nothing, because another
+        sample of this size differs as much. The plan and the card use this rule.
 
         Parameters
         ----------
@@ -194,25 +190,25 @@ class Strengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """The extent to which the rows carry the association of two or three columns. It is true, as a boolean, where they carry
-    it.
+    """The extent to which the rows carry the association of two or three columns. As a boolean, it is true if they carry the
+    association.
 
     Attributes
     ----------
     columns : the names of the columns.
-    carried : "yes" where the columns' table was measured, or follows from a measured table: the rows match it up to noise and
-        sampling. "mostly noise" where it was measured, but its noise exceeds the association and chance, or `repeats` is below
-        0.8. "in part" where the association exists only through other tables. "no" where the columns, or one of three columns
-        and the others, are independent in the rows. "not known" where the generator chose its tables privately.
+    carried : "yes" if the columns' table was measured, or follows from a measured table: the rows match it up to noise and
+        sampling. "mostly noise" if the table was measured, but its noise exceeds the association and chance, or `repeats` is
+        below 0.8. "in part" if the association exists only through other tables. "no" if the columns are independent in the
+        rows (of three columns, one column of the others). "not known" if the generator chose its tables privately.
     how : the reason, in the words of `How`.
     through : the separating columns: among rows that agree in these columns, the two columns are independent. Empty for other
         reasons.
-    noise : for a measured table, the mean absolute noise of a cell, in rows; None where it is unknown.
-    mean_cell : the mean number of rows of a cell; None where the number of rows is unknown.
-    repeats : the approximate share of an association that the rows repeat if all cells have equal size; the prior of the fit
-        takes the rest. None without such a prior.
+    noise : for a measured table, the mean absolute noise of a cell, in rows; None if it is unknown. mean_cell : the mean number
+        of rows of a cell; None if the number of rows is unknown.
+    repeats : the approximate share of an association that the rows repeat if all cells have equal size. The prior of the fit
+        removes the rest. None without such a prior.
     apart : columns with rare bins whose rows are in no measured table; associations of these bins are not carried.
-    strength : Cramer's V of two measured columns, from a public file or from noisy tables; None where it is unknown.
+    strength : Cramer's V of two measured columns, from a public file or from noisy tables; None if it is unknown.
     noise_strength : the Cramer's V that independent columns would show because of the noise of their table.
     """
 
@@ -242,7 +238,7 @@ class Association:
 
 
 def in_rows(value: float | None) -> str:
-    """Return a mean number of rows as a text for display; "" where it is unknown."""
+    """Return a mean number of rows as text; "" if it is unknown."""
     return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -253,7 +249,7 @@ class TableNoise:
     Attributes
     ----------
     law : the distribution of the noise of each count.
-    prior : the number of records for which the prior of the fit counts; 0 where the model matches the table without a prior.
+    prior : the weight of the fit's prior, as a number of records; 0 if the model matches the table without a prior.
     """
 
     law: CountNoise
@@ -267,12 +263,13 @@ class Associations:
     Attributes
     ----------
     layout : the layout of the columns.
-    ties : the column sets that the generator's model ties together, over `layout`.
+    ties : the column sets that the generator's model connects, over `layout`.
     ruled : the columns of each plausibility rule for released rows.
-    functions : columns that are functions of others in every row, as the region is a function of the municipality.
-    linked : the arrangement of members in wide records; None where rows have no members.
-    noise : the noise of each count of a measured table, by the columns of the table, where it is known.
-    rows : the number of rows of the tables; None where it is not yet known.
+    functions : columns that are functions of other columns in every row; for example, the region is a function of the
+        municipality.
+    linked : the arrangement of members in wide records; None if rows have no members.
+    noise : the known noise of each count of a measured table, by the columns of the table.
+    rows : the number of rows of the tables; None if it is not yet known.
     apart : columns with rare bins whose rows are in no table.
     strengths : the known strengths of association.
     """
@@ -300,8 +297,8 @@ class Associations:
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """Return whether measured or chosen tables carry the association; None where no such table contains the columns. Raises
-        as `of`.
+        """Return whether measured or chosen tables carry the association; None if no such table contains the columns. Raises
+        the errors of `of`.
 
         This is faster than `of`. Columns of members that were measured together only in some members, such as the first two,
         are carried "in part".
@@ -313,9 +310,7 @@ class Associations:
         return "not known" if "not known" in answers else "in part" if "yes" in answers else None
 
     def differ(self, first: str, second: str) -> bool:
-        """Return whether two names refer to different columns; the name of a column of members and of one of its slots do
-        not.
-        """
+        """Return whether two names refer to different columns. A column of members and one of its slots do not differ."""
         return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
@@ -327,8 +322,8 @@ class Associations:
     def pairs(self) -> Iterator[Association]:
         """Yield the associations of all pairs of columns, in the order of the columns.
 
-        A thousand columns have half a million pairs. Most of them are in parts of the model that nothing connects. Members,
-        and columns that are drawn after all others, have a graph for each pair.
+        A thousand columns have half a million pairs. Most of these pairs are in parts of the model that nothing connects. For
+        members, and for columns that are drawn after all others, a graph is built for each pair.
         """
         parts = {column: {column} for column in range(len(self.layout.sizes))}
         tied = ((column, *near) for column, near in self._graph(0, 0).near.items())
@@ -373,8 +368,8 @@ class Associations:
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """Return the positions of the named columns; for columns of members, once for each possible member, or for the named
-        member.
+        """Return the positions of the named columns. For columns of members, return them for each possible member, or for
+        the named member.
         """
         if self.linked is None and len(set(names)) == len(names):
             return [tuple(self._place[name] for name in names)]
@@ -497,9 +492,9 @@ class Associations:
         """Return, for two or three columns of measured tables, the mean absolute noise of a cell, its variance, and the pull of
         the prior.
 
-        The pull is W V m of theory 12.15, associations that rows carry. Of several tables the smallest values count. A cell of
-        these columns is a sum of cells of the table. The sum of many noises is nearly normal, and the mean absolute value of a
-        normal variable is sqrt(2 / pi) standard deviations.
+        The pull is W V m of theory 12.15, associations that rows carry. If several tables contain the columns, the smallest
+        values are used. A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and
+        the mean absolute value of a normal variable is sqrt(2 / pi) standard deviations.
         """
         noises = dict[frozenset[int], tuple[float, float, float]]()
         for table in self.ties.measured:
@@ -526,8 +521,7 @@ class Associations:
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return whether a factor of the model contains both columns, and the columns that separate them apart from such
-        factors.
+        """Return whether a factor of the model contains both columns, and the columns that separate them without such factors.
 
         The neighbours of one column on paths to the other column separate the two columns. Of the two sets of neighbours the
         smaller set is returned.
@@ -541,7 +535,7 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the graph of tied columns that is relevant for two columns: the moral graph of their ancestors.
+        """Return the graph of connected columns that is relevant for two columns: the moral graph of their ancestors.
 
         Of the columns that are drawn after all others, it contains only those on which the two columns depend, and it connects
         the columns from which each of them is drawn.
@@ -603,7 +597,7 @@ class TiedColumns:
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
     def borders(self, first: int) -> dict[int, Columns]:
-        """Return for each other column that is no neighbour of `first` the neighbours of `first` that lie on paths to it."""
+        """Return, for each column that is no neighbour of `first`, the neighbours of `first` on paths to this column."""
         if first not in self._borders:
             border, borders = self.near[first], dict[int, Columns]()
             for start in self.near:
@@ -623,8 +617,8 @@ class TiedColumns:
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
     """Combine the associations in all slots of members into one.
 
-    Where all slots have the same answer, it is the association with the most noise. Otherwise it is "not known" if a slot has
-    this answer, else "in part".
+    If all slots have the same answer, the result is the association with the most noise. Otherwise the answer is "not known" if
+    a slot has this answer, and otherwise "in part".
     """
     answers = {association.carried for association in of_slots}
     first = of_slots[0]
@@ -642,7 +636,7 @@ def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Associ
 def all_functions(
     by_options: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
 ) -> tuple[Function, ...]:
-    """Return the columns that are functions of others, as options state by name or as rules determine.
+    """Return the columns that are functions of other columns, as stated by options or determined by rules.
 
     Parameters
     ----------
@@ -677,7 +671,7 @@ class CarriedPairs:
     ----------
     pairs, triples : number of all pairs and of all triples.
     carried : number of pairs that are carried.
-    unknown : number of pairs for which it is not known.
+    unknown : number of pairs for which this is not known.
     noisy : the pairs that are not carried because they are mostly noise.
     partial : number of pairs that were measured together in some members of a root only.
     carried_triples : the triples that are carried.
@@ -697,7 +691,7 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations]) -> CarriedPairs:
-        """Summarise the pairs of one model, or the pairs that all of several models carry, where any of them may be used."""
+        """Summarise the pairs that one model carries, or that all of several possible models carry."""
         names = models[0].names
         measured, n_pairs = {pair for model in models for pair in model.in_tables()}, math.comb(len(names), 2)
         answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2) if pair in measured}
@@ -721,8 +715,8 @@ class CarriedPairs:
 
 
 def _by_column(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
-    """Yield each pair once, grouped by column: the column with the most pairs first, then the column with the most remaining
-    pairs, and so on.
+    """Yield each pair once, grouped by column. The column with the most pairs comes first, then the column with the most
+    remaining pairs, and so on.
     """
     left = {name: dict[str, None]() for name in names}
     for first, second in pairs:

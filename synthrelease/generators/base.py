@@ -46,9 +46,9 @@ class Background:
     Attributes
     ----------
     plausibility : rules for synthetic rows over the layout (structural zeros).
-    prior : a public table over the layout; None where the generator names none.
-    ordered : per column, how many of its first bins are ordered, so that neighbouring bins may be grouped; 0 for a column
-        without an order. Empty means 0 for all columns.
+    prior : a public table over the layout; None if the generator names none.
+    ordered : per column, the number of its first bins that are ordered, so that neighbouring bins may be grouped. 0 for a
+        column without an order. Empty means 0 for all columns.
     """
 
     plausibility: Plausibility
@@ -80,7 +80,7 @@ class Generator(SpecTable):
     """The method of the family and its source, in two sentences for the card."""
 
     draft: ClassVar[Mapping[str, object]] = {}
-    """Hyperparameters that `init` writes into a draft, by key; empty where `init` drafts no such generator."""
+    """Hyperparameters that `init` writes into a draft, by key; empty if `init` drafts no such generator."""
 
     no_draft: ClassVar[str] = ""
     """The reason why `init` drafts no such generator."""
@@ -89,20 +89,20 @@ class Generator(SpecTable):
     """Memory in megabytes that the libraries of this family add to a process, as measured (docs/appendix/benchmarks.md)."""
 
     counts: ClassVar[bool] = False
-    """Whether rules that count are exact zeros of the family's models (`counters`), so that its rows satisfy these rules."""
+    """Whether rules that count are exact zeros of the family's models (`counters`), so that all rows meet these rules."""
 
     most_rows: ClassVar[int] = MOST_ROWS
     """Largest number of rows for which the privacy of a fit is proved; the docstring of the fit states the reason."""
 
     by_library: ClassVar[bool] = False
-    """Whether a library draws the noise; its neighbours then add or remove a record."""
+    """Whether a library draws the noise. For the library, neighbours add or remove a record."""
 
     packages: ClassVar[tuple[str, ...]] = ()
     """Names of the packages that only this family needs."""
 
     @property
     def prior_file(self) -> str | None:
-        """Return the public table from which the fit starts, as the configuration names it; None where there is none."""
+        """Return the public table from which the fit starts, as the configuration names it; None if there is none."""
         return None
 
     def load(self) -> None:
@@ -114,7 +114,7 @@ class Generator(SpecTable):
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        """Return the mistakes in these hyperparameters for a table; empty where there are none.
+        """Yield the mistakes in these hyperparameters for a table.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Generator(SpecTable):
         return ()
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the charge of a fit with this budget: an epsilon, or a rho where the guarantee is zCDP."""
+        """Return the charge of a fit with this budget: an epsilon, or a rho if the guarantee is zCDP."""
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
@@ -137,7 +137,7 @@ class Generator(SpecTable):
         raise NotImplementedError
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the increasing columns of each table that every fit measures; empty where a fit chooses its tables."""
+        """Return the increasing columns of each table that every fit measures; empty if a fit chooses its tables."""
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
@@ -145,8 +145,8 @@ class Generator(SpecTable):
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return the increasing columns of each table and sum of the model, where the settings determine all ties between
-        columns; otherwise empty.
+        """Return the increasing columns of each table and sum of the model, if the settings determine which columns it
+        connects; otherwise empty.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Generator(SpecTable):
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the column sets that the family's models tie together. By default a fit chooses its tables privately."""
+        """Return the column sets that the family's models connect. By default a fit chooses its tables privately."""
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
@@ -190,7 +190,7 @@ class Generator(SpecTable):
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return a text that states with which quantity the time and memory of an attempt grow."""
+        """Return a text that says with which quantity the time and memory of an attempt grow."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 
@@ -215,11 +215,11 @@ class MeasuringGenerator(Generator):
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """Return the budget that tables and sums share: the epsilon of the charge, or its rho where the noise is Gaussian."""
+        """Return the budget that tables and sums share: the epsilon of the charge or, with Gaussian noise, its rho."""
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend the charge on measurements, and return these; all later steps are post-processing."""
+        """Spend the charge on measurements and return them. All later steps are post-processing."""
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
@@ -241,7 +241,8 @@ class MeasuringGenerator(Generator):
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Return the model of measurements over the background's layout; it is a deterministic function of the arguments.
+        """Return the model of measurements over the background's layout. The model is a deterministic function of the
+        arguments.
 
         Raises
         ------
@@ -253,5 +254,5 @@ class MeasuringGenerator(Generator):
         return self.model(self.measure(private, charge), background)
 
     def same_measurements(self, other: Generator) -> bool:
-        """Return whether another generator would measure the same, so that the two can share measurements."""
+        """Return whether another generator would measure the same tables and sums, so that the two can share measurements."""
         raise NotImplementedError

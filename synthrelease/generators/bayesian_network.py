@@ -2,11 +2,10 @@
 
 Three steps improve the accuracy with the same measurements (docs/appendix/benchmarks.md states the gain of each step):
 
-1. Tables are made consistent: where several tables contain the same columns, their marginals are averaged by precision, small
-sets
-   of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
+1. Tables are made consistent. If several tables contain the same columns, their marginals are averaged by precision, small sets
+of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
 2. Negative counts are removed: each table is replaced by the nearest non-negative table that has the averaged marginal of its
-column, and the marginal of its parents under the network so far. So the removal moves no mass between bins.
+column, and the marginal of its parents under the network so far. So removing negative counts moves no mass between bins.
 3. Rows are drawn by systematic rounding of expected counts instead of independent draws.
 """
 
@@ -65,9 +64,9 @@ class BayesianNetwork:
     ----------
     layout : the layout of all columns.
     families : the columns with their conditional probabilities, in sampling order.
-    evenly : whether whole rows get the bins of further columns evenly (`even_bins`), instead of by independent draws.
-    shown : the layout of the first columns, to which sampled rows are reduced where further columns are running counts
-        (`counters`); None keeps all columns.
+    evenly : whether whole rows get the bins of further columns evenly (`even_bins`) instead of by independent draws.
+    shown : the layout of the first columns, to which sampled rows are reduced if further columns are running counts
+        (`counters`). None keeps all columns.
     """
 
     layout: Layout
@@ -75,8 +74,8 @@ class BayesianNetwork:
     evenly: bool = False
     shown: Layout | None = None
     frontier_limit: ClassVar[int] = DENSE_LIMIT
-    """Largest number of cells in memory while sampling, for up to `frontier_columns` columns; proportionally fewer for more
-    columns.
+    """Largest number of cells in memory while sampling, for up to `frontier_columns` columns. With more columns, the number
+    is proportionally smaller.
     """
     frontier_columns: ClassVar[int] = 6
 
@@ -87,13 +86,13 @@ class BayesianNetwork:
 
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
-        """Return the peak of numbers in memory while sampling: six for every cell."""
+        """Return the largest number of numbers in memory while sampling: six for every cell."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return the numbers in memory while whole rows are divided among the bins of a further column: six for each cell and
-        bin.
+        """Return the number of numbers in memory while whole rows are divided among the bins of a further column: six for
+        each cell and bin.
         """
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
@@ -110,7 +109,8 @@ class BayesianNetwork:
         return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
 
     def pieces(self, n: int, generator: np.random.Generator) -> Iterator[Frontier]:
-        """Yield n whole rows, grouped into cells, for any number of columns, also where codes would not fit into 64 bits.
+        """Yield n whole rows, grouped into cells. Any number of columns is possible, even if a cell number would not fit into
+        64 bits.
 
         The rows come in pieces of about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take much
         memory; rows that get their bins evenly come in one piece. The distribution of the rows does not depend on the pieces
@@ -128,7 +128,7 @@ class BayesianNetwork:
 
 
 class Frontier:
-    """The cells of the first columns of a network with their expected counts, to which one column at a time is added.
+    """The cells of the first columns of a network with their expected counts. One column at a time is added.
 
     When the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. From then on each
     row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
@@ -144,7 +144,7 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def has_room_for(self, family: Family) -> bool:
-        """Return whether the column of a family can be added to expected counts, that is, before they are rounded."""
+        """Return whether the column of a family can be added to expected counts without rounding them first."""
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
     def pieces(self) -> Iterator[Frontier]:
@@ -170,9 +170,7 @@ class Frontier:
             self._take(cells, family.column, values, counts[cells, values])
 
     def _extend_whole(self, family: Family) -> None:
-        """Draw a bin for each cell with one row, and split the cells with several rows. The order of cells has no meaning
-        afterwards.
-        """
+        """Draw a bin for each cell with one row, and split the cells with several rows. This changes the order of the cells."""
         alone = self.expected == 1
         if alone.all():
             parents = [self.digits[parent] for parent in family.parents]
@@ -191,7 +189,7 @@ class Frontier:
         )
 
     def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Split cells with several rows by the bins of a further column: return the cell, the bin and the number of rows of
+        """Split cells with several rows by the bins of a further column. Return the cell, the bin and the number of rows of
         each part.
 
         Cells are processed in blocks, because an array over all cells and bins could be too large.
@@ -224,15 +222,15 @@ class Frontier:
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by new cells, from their origins among the current cells, the bins of a further column, and
-        counts.
+        """Replace the current cells by new cells, given the current cell that each comes from, its bin of a further column,
+        and its count.
         """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
         self.expected = expected
 
     def finish(self) -> None:
-        """Round expected counts to n whole rows; cells are ordered so that similar cells exchange rows."""
+        """Round expected counts to n whole rows. Cells are ordered so that rounding moves rows between similar cells."""
         if self._whole:
             return
         bins = [self.digits[column] for column in sorted(self.digits)]
@@ -254,7 +252,7 @@ class Frontier:
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Round expected counts to integers that sum to n; each is the floor or ceiling of its count scaled to n, and is unbiased.
+    """Round expected counts to integers that sum to n. Each is the floor or ceiling of its count scaled to n, and unbiased.
 
     This is systematic sampling (Madow 1949) with n equally spaced points and one random offset on the line of cells. Sums over
     neighbouring cells have an error below 1.
@@ -268,8 +266,8 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Divide the integer total of each row by the row's shares, by systematic rounding with an independent offset for every
-    row.
+    """Divide the whole-number total of each row by the row's shares, by systematic rounding with an independent offset for
+    every row.
 
     The offsets must be independent: otherwise all rows with total 1 and the same shares would choose the same cell.
     """
@@ -282,13 +280,13 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
 def build_network(
     tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
 ) -> BayesianNetwork:
-    """Build a network from measured tables, which are in sampling order: the parents of each table come before it.
+    """Build a network from measured tables in sampling order: the parents of each table come before it.
 
     Parameters
     ----------
     n : the public number of rows.
     plausibility : the rules, whose structural zeros are exact zeros of the network.
-    generator : draws rows of the model, where the distribution of some parents is too large to be computed exactly.
+    generator : draws rows of the model, if the distribution of some parents is too large to be computed exactly.
     """
     free = [~plausibility.structural_zeros(table.columns) for table in tables]
     agreed = agree(tables, free, n)
@@ -414,17 +412,17 @@ def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn
 # The bins of single rows are drawn independently from public probabilities. All of this is post-processing.
 
 _DRAWN_TOGETHER = 2**14
-"""Number of single rows that are processed at once, so that they stay in the processor's cache."""
+"""Number of single rows that are processed at once, which fits into the processor's cache."""
 _PARTS = 2**8
 """Largest number of equal parts of [0, 1) in the look-up table; a power of 2, so that the part of a number is exact."""
 
 
 def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw a bin for each of n rows, by the conditional probabilities given the bins of its parents; a bin of probability 0 is
+    """Draw a bin for each of n rows, by the conditional probabilities given the bins of its parents. A bin of probability 0 is
     never drawn.
 
     Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. So most of the equal
-    parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table); only in the other parts is the bin
+    parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table). In the other parts the bin is
     searched.
 
     Parameters
@@ -498,11 +496,11 @@ class _Drawing:
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Assign bins of a further column to cells with whole numbers of rows; return (m,) cells, (m,) bins and (m,) numbers of
+    """Assign bins of a further column to cells with whole numbers of rows. Return (m,) cells, (m,) bins and (m,) numbers of
     rows.
 
-    Among the rows without a later bin, every stretch of the line gets a bin as often as its probabilities state, with an error
-    below one row. A bin of probability 0 is never assigned.
+    Bins are assigned from the last to the first. Among the rows without a later bin, every stretch of the line gets a bin as
+    often as its probabilities state, with an error below one row. A bin of probability 0 is never assigned.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Group bins that are too small for their noise before a fit, and divide groups into bins again in the rows.
+"""Group bins that have too few rows for their noise before a fit, and divide groups into bins again in the rows.
 
 All of this is post-processing. A model over groups is smaller, and its tables have less noise. Bins form a group only if every
-plausibility rule treats them alike, so a row of groups is plausible if and only if each row of its bins is.
+plausibility rule treats them alike. So a row of groups is plausible if and only if every row of bins in these groups is
+plausible.
 """
 
 from __future__ import annotations
@@ -16,13 +17,11 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.generators.bayesian_network import nearest_on_simplex, systematic_rounding
 
 _REST = 0.4
-"""Share of the required rows that suffices for a group of neighbouring bins next to a group with enough rows."""
+"""Share of the required rows that is enough for a group of neighbouring bins beside a group with enough rows."""
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return the rules as masks of two columns, without superfluous masks, where such masks are equivalent; otherwise
-    unchanged.
-    """
+    """Return the rules as masks of two columns if such masks are equivalent, without superfluous masks; otherwise unchanged."""
     return [part for mask in masks for part in _pairs_of(mask)]
 
 
@@ -52,7 +51,7 @@ def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) 
 
 
 def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
-    """Return a class number for every bin of a column; bins that all rules treat alike have the same number."""
+    """Return a class number for every bin of a column. Bins that all rules treat alike have the same number."""
     signs: list[tuple[bytes, ...]] = [()] * size
     for mask in masks:
         if column in mask.columns:
@@ -63,14 +62,15 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """Return the (n_bins,) group of every bin; groups are numbered from 0 in the order of their first bins.
+    """Return the (n_bins,) group of every bin. Groups are numbered from 0 in the order of their first bins.
 
     Parameters
     ----------
     counts : noisy counts of the bins.
     classes : the class number of every bin (`rule_classes`); only bins of one class are grouped.
-    ordered : how many of the first bins are ordered. Neighbours among these are grouped until a group has `least_ordered` rows.
-    least : bins without order that have fewer rows than this are grouped.
+    ordered : the number of first bins that are ordered. Neighbours among these are grouped until a group has `least_ordered`
+        rows.
+    least : bins without an order are grouped if they have fewer rows than this.
     least_ordered : smallest number of rows of a group of ordered bins.
     """
     into = np.full(len(counts), -1, dtype=np.int64)
@@ -96,7 +96,7 @@ def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
-    """Group one run of ordered bins, with group numbers from `groups` on, in place; return the next free number.
+    """Group one run of ordered bins in place, with group numbers from `groups` on. Return the next free number.
 
     A bin that has enough rows by itself is not grouped with the bins before or after it, if these have `_REST` of `least` rows:
     for example, many rows at zero say nothing about few rows above zero. Remaining bins with fewer rows join the last group.
@@ -124,7 +124,7 @@ def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Lay
 
 
 def divided(groups: np.ndarray, into: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return a bin within its group for every row, (n_rows,): in proportion to the non-negative counts nearest to the noisy
+    """Return the (n_rows,) bin of every row within its group, in proportion to the non-negative counts nearest to the noisy
     counts.
 
     Parameters

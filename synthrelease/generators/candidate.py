@@ -1,4 +1,5 @@
-"""Make a candidate, a synthetic table to be scored: fit a model, sample plausible rows, and change rows that are too rare."""
+"""Make a candidate, which is a synthetic table to be scored: fit a model, sample plausible rows, and change rows that are
+too rare."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _MOST_NUMBERS = 2**22
 
 
 def _numbers_in(value: object) -> int:
-    """Return how many numbers the arrays of a model contain, without its rules, which all models share."""
+    """Return how many numbers the arrays of a model contain. Its rules are left out, because all models share them."""
     if isinstance(value, np.ndarray | tuple):
         return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
     if not is_dataclass(value) or isinstance(value, Plausibility):
@@ -41,7 +42,7 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """The models that were fitted to the same measurements in one process, by their other inputs."""
+    """The models that were fitted to the same measurements in one process, by a key of their other inputs."""
 
     numbers: int = 0
     _models: dict[str, Model | str] = field(default_factory=dict)
@@ -121,7 +122,7 @@ MAX_RESAMPLES = 1000
 class Candidate:
     """A synthetic table over the bins of its configuration. It is differentially private, and so public.
 
-    `measured` are the noisy marginals from which the table was made; None for a generator without such marginals.
+    `measured` contains the noisy marginals from which the table was made; None for a generator without such marginals.
     """
 
     configuration: Configuration
@@ -146,16 +147,16 @@ def make_candidate(
     kept_models: KeptModels | None = None,
     rows: int | None = None,
 ) -> Candidate:
-    """Fit the generator, sample plausible rows and project them; return the candidate.
+    """Fit the generator, sample plausible rows and project them. Return the candidate.
 
     Parameters
     ----------
     private : the private table, merged to the configuration's bins.
     background : rules and prior over the same bins.
     charge : the planned charge of one fit.
-    shared : measurements over the configuration's bins that were made once for all rounds; with them, nothing is spent here.
+    shared : measurements over the configuration's bins that were made once for all rounds; if given, the fit spends nothing.
     kept_models : the stored models of these shared measurements.
-    rows : the public number of rows to sample; the number of rows of the private table when omitted.
+    rows : the public number of rows to sample; None for the number of rows of the private table.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def make_candidate(
 
 
 def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
-    """Return n plausible rows by rejection sampling: draw rows, drop implausible rows, and draw as many again."""
+    """Return n plausible rows by rejection sampling: draw rows, drop implausible rows, and draw replacements."""
     table = plausibility.filter(model.sample(n, entropy))
     for _ in range(MAX_RESAMPLES):
         missing = n - table.total

@@ -1,4 +1,4 @@
-"""Compute tables of all pairs of columns from a fitted junction tree, and the size of the tree with one more table."""
+"""Compute tables of all pairs of columns from a fitted junction tree, and the size of the tree if a further table is added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CompetingTable:
     columns : the columns of the table.
     expected : the int64 counts of its cells that a model expects.
     weight : the factor of its error, at least 1.
-    handicap : the number of records that is subtracted from its error, for the noise of a measurement.
+    handicap : the number of records that is subtracted from its error, to account for the noise of a measurement.
     """
 
     columns: Columns
@@ -34,7 +34,7 @@ class CompetingTable:
 
 
 def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Columns, np.ndarray]:
-    """Return the shares of the cells of every table of two columns, by increasing columns.
+    """Return the shares of the cells of every table of two columns, by their increasing columns.
 
     For a pair that no clique contains, the joint table of the smaller column with the separators is passed along the tree to
     the first clique that contains the larger column.
@@ -77,18 +77,18 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Column
 
 @dataclass(frozen=True, kw_only=True)
 class Joining:
-    """A way to connect a pair of columns: the column sets that must then share cliques, and the cells of the largest set."""
+    """A way to connect a pair of columns: the column sets that cliques must then contain, and the cells of the largest set."""
 
     sets: tuple[Columns, ...]
     cells: int
 
 
 def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
-    """Return for every pair of columns a cheap way to connect it in the tree.
+    """Return, for every pair of columns, a way to connect it in the tree that adds few cells.
 
     One column is added to every separator on the path to the other column, and so to every two successive separators. With
     these sets the cliques remain those of a chordal graph, so a junction tree has no larger clique than these sets. The
-    direction with fewer cells is taken; pairs inside a clique need no new sets.
+    direction with fewer cells is used. Pairs inside a clique need no new sets.
     """
     ways: dict[Columns, Joining] = {}
     for column in range(len(tree.sizes)):

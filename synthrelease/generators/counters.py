@@ -1,8 +1,8 @@
-"""Turn rules that count, such as "at most one spouse", into exact zeros of a model, with additional columns of running counts.
+"""Turn rules that count, such as "at most one spouse", into exact zeros of a model, by additional columns with running counts.
 
 The rule "at most one spouse" concerns a column of every member at once, and a table of all these columns would have too many
-cells. A running count after each member is a function of the count before and of this member's bins. With a column for each
-running count every table is small, and the rule concerns the last count only. The additional columns are functions of the
+cells. The running count after a member is a function of the previous count and this member's bins. With a column for each
+running count, every table is small, and the rule concerns only the last count. The additional columns are functions of the
 original columns. So a distribution over extended rows is a distribution over original rows, and it excludes exactly the rows
 that break the rule. No private data are used.
 """
@@ -24,7 +24,7 @@ from synthrelease.generators.junction_tree import largest_clique
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
 State = tuple[int, int]
-"""The numbers of parts that are certainly true so far, and that may be true so far."""
+"""The numbers of parts that are certainly true so far, and of parts that may be true so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +71,14 @@ class Counters:
 
     @classmethod
     def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
-        """Return the running counts for all rules that count; rules that would create a clique of more than `cells` cells are
-        omitted.
+        """Return the running counts for all rules that count. A rule that would create a clique of more than `cells` cells is
+        left out.
 
         Parameters
         ----------
         plausibility : the rules.
         cells : largest number of cells of a clique.
-        structure : column sets that the model ties together in addition to the rules.
+        structure : column sets that the model connects in addition to the rules.
 
         Examples
         --------
@@ -141,7 +141,7 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return the running counts with one more rule; None where the rule counts nothing, or a part depends on too many cells."""
+    """Return the running counts with one more rule; None if the rule counts nothing, or a part depends on too many cells."""
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
     if not parts:
@@ -183,7 +183,7 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Return running counts without values that always break the rule: for "at most one", 0 and 1 remain."""
+    """Return running counts without values that always break the rule. For "at most one", 0 and 1 remain."""
     breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if breaks.all():
         return list(steps), end
@@ -198,7 +198,7 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the combinations of final counts, and of the columns named outside of counts, that the rule forbids."""
+    """Return the combinations that the rule forbids, of final counts and of the columns that it names outside of counts."""
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)
@@ -220,10 +220,10 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns on which a part depends, and where it is certainly true and may be true; None where these have too
-    many cells.
+    """Return the columns on which a part depends, where the part is certainly true, and where it may be true; None if these
+    columns have too many cells.
 
-    Columns that make no difference among possible cells are dropped; for an absent member no part is true.
+    Columns that make no difference among possible cells are dropped. For an absent member, no part is true.
     """
     columns = sorted(rule.places[name] for name in columns_of(part))
     shape = tuple(plausibility.layout.sizes[column] for column in columns)
@@ -252,7 +252,7 @@ def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
 
 
 def _enough(count: Count, rule: RecordRule) -> int:
-    """Return the count from which higher counts make no difference to the rule."""
+    """Return the count above which a higher count makes no difference to the rule."""
     most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
     return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
 

@@ -1,4 +1,4 @@
-"""Define counting queries and a model that is corrected one query at a time: the common part of MWEM and PEP.
+"""Define counting queries, and a model that is corrected by one query at a time: the common part of MWEM and PEP.
 
 A query counts the rows with given bins in some columns. In each iteration a query with a large model error is chosen privately,
 its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model stores
@@ -21,19 +21,20 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.bayesian_network import systematic_rounding
 
 CELL_LIMIT = 2**21
-"""Largest number of cells of a table for these generators, because every iteration uses all cells."""
+"""Largest number of cells of a table for these generators. Every iteration uses all cells."""
 
 _SMALLEST = 1e-9
-"""Smallest target share of a query, and smallest distance from 1: a share of exactly 0 could never increase again."""
+"""Smallest target share of a query, and smallest distance of a target from 1. A share of exactly 0 could never increase
+again."""
 
 _LARGEST = 100.0
-"""Largest logarithm of a correction factor, to avoid overflow; a cell with a very small share increases in several steps."""
+"""Largest logarithm of a correction factor, to avoid overflow. A cell with a very small share increases in several steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountingQuery:
-    """The query for the number of rows in one cell of the sub-table of `columns`; `place` is the cell's index in the
-    sub-table.
+    """The query for the number of rows in one cell of the table of `columns`. `place` is the index of the cell in this
+    table.
     """
 
     columns: Columns
@@ -45,8 +46,8 @@ class QueryPool:
 
     Parameters
     ----------
-    queries : largest number of queries: all cells of single columns, then of pairs of columns, and so on. If not all cells of a
-        number of columns fit, a random choice of them is taken.
+    queries : largest number of queries. The pool has all cells of single columns, then of pairs of columns, and so on. If the
+        cells of the next number of columns do not all fit, some are chosen at random.
     marginal : largest number of columns of a sub-table.
     generator : draws this random choice; public.
     """
@@ -104,18 +105,18 @@ class Shares:
         return float(self.cells[self._slice(query)].sum()) / self.total
 
     def weigh(self, query: CountingQuery, share: float) -> None:
-        """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Hardt et al. 2012, Figure 1)."""
+        """Multiply the cells of a query by exp((measured share - model's share) / 2) (Hardt et al. 2012, Figure 1)."""
         self.multiply(query, math.exp((min(max(share, 0.0), 1.0) - self.of(query)) / 2))
 
     def project(self, query: CountingQuery, share: float) -> None:
-        """Move to the table nearest in Kullback-Leibler divergence that gives this answer (Liu et al. 2021, Lemma 1)."""
+        """Move to the nearest table (in Kullback-Leibler divergence) that gives this answer (Liu et al. 2021, Lemma 1)."""
         answer, aim = self.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
         if 0 < answer < 1:
             odds = math.log(aim) - math.log(answer) + math.log1p(-answer) - math.log1p(-aim)
             self.multiply(query, math.exp(min(odds, _LARGEST)))
 
     def multiply(self, query: CountingQuery, factor: float) -> None:
-        """Multiply the shares of a query's cells by a factor, and normalise."""
+        """Multiply the shares of a query's cells by a factor, and normalise all shares."""
         part = self._slice(query)
         before = float(self.cells[part].sum())
         self.cells[part] *= factor
@@ -125,7 +126,7 @@ class Shares:
             self._renew()
 
     def _renew(self) -> None:
-        """Divide all cells by their sum, so that the total cannot overflow and rounding errors in it do not accumulate."""
+        """Divide all cells by their sum, so that the total does not overflow or accumulate rounding errors."""
         self.cells /= self.cells.sum()
         self.total = 1.0
 
@@ -155,7 +156,7 @@ class NoisyAnswers:
 
 
 def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: int) -> list[tuple[CountingQuery, float]]:
-    """Return up to `most` measured queries with the largest model errors, with their measured shares. This is
+    """Return up to `most` measured queries in which the model has the largest errors, with their measured shares. This is
     post-processing.
     """
     numbers, shares = answers.numbers, answers.shares
@@ -168,13 +169,13 @@ def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: 
 
 @dataclass(frozen=True, kw_only=True)
 class DenseModel:
-    """A model with the probabilities of all cells, up to a factor: `shares` has one axis per column."""
+    """A model that stores the probabilities of all cells, up to a factor. `shares` has one axis per column."""
 
     layout: Layout
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by systematic rounding of the expected counts, with the cells of a rare bin adjacent."""
+        """Return n rows by systematic rounding of the expected counts. The cells of a rare bin are adjacent."""
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
         order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)

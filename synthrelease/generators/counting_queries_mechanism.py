@@ -34,7 +34,7 @@ class QueryAnswers(Budgeted):
 
     Parameters
     ----------
-    kind : the class whose noise and choices are used; parts of the budget are epsilons or rhos.
+    kind : the class that draws the noise and makes the choices; parts of the budget are epsilons or rhos.
 
     Privacy
     -------
@@ -48,13 +48,13 @@ class QueryAnswers(Budgeted):
         self._exact, self._kind = exact_answers(counts, pool), kind
 
     def worst(self, expected: np.ndarray, part: Fraction) -> int:
-        """Choose, privately, the index of a query whose count is far from its expected count, for this part of the budget."""
+        """Choose privately the index of a query whose count is far from its expected count, at this part of the budget."""
         self._take(part)
         errors = opaque(lambda: np.abs(self._exact - expected).tolist())
         return opaque(lambda: self._kind.chosen(errors, sensitivity=1, part=part, entropy=self._entropy))
 
     def count(self, number: int, part: Fraction) -> int:
-        """Return the noisy count of a query, for this part of the budget."""
+        """Return the noisy count of a query, at this part of the budget."""
         self._take(part)
         return int(opaque(lambda: self._kind.noisy(self._exact[[number]], sensitivity=1, part=part, entropy=self._entropy))[0])
 
@@ -62,7 +62,7 @@ class QueryAnswers(Budgeted):
 def answered(
     counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]
 ) -> QueryAnswers:
-    """Return private counts wrapped in `QueryAnswers`: the charge covers all answers, and nothing else leaves the wrapper."""
+    """Wrap private counts in `QueryAnswers`. The charge covers all answers, and nothing else leaves the wrapper."""
     return QueryAnswers(counts, budget, entropy, pool, kind)
 
 

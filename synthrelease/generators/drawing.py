@@ -2,7 +2,7 @@
 shares).
 
 The n rows are a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). Only an upper limit of K
-is known. The limits hold for every number of rows that satisfy the condition of a share.
+is known. The limits hold whatever number of rows satisfies the condition of a share.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from functools import lru_cache
 import numpy as np
 
 MOST_CANDIDATES = 20_000
-"""Where the numbers of drawn and of omitted rows both exceed this number, the closed form is used. It is up to a quarter wider;
-the exact limit would take seconds.
-"""
+"""If more rows than this were drawn and more than this were omitted, the closed form is used. It is up to a quarter wider;
+the exact limit would take seconds."""
 _MOST_SHARES = 10**100
 """For more shares than this the closed form is used, because the exact probabilities would underflow."""
 _MOST_CELLS = 100_000
-"""For tables with more cells than this, no useful limit of the distance of tables exists."""
+"""Tables with more cells than this have no useful limit on their distance."""
 _ROUNDING = 1e-6
 """Upper bound of the relative error of summed probabilities."""
 _FEW = 32
@@ -54,8 +53,7 @@ class Drawing:
     def of_shares(self, shares: int) -> float:
         """Return a limit on the differences of `shares` shares between the drawn rows and all K rows.
 
-        All differences are within the limit, except with a probability of at most `risk`. The limit is 0 where all rows are
-        drawn.
+        The probability that a difference exceeds the limit is at most `risk`. The limit is 0 if all rows are drawn.
         """
         if self.most <= self.n:
             return 0.0
@@ -65,8 +63,8 @@ class Drawing:
         return min(closed, one_sided_limit(self.n, self.most, self.risk / 4 / shares) + 1 / self.most)
 
     def of_cells(self, bins: Mapping[str, int], largest: int, tables_named: Sequence[Sequence[str]] = ()) -> float:
-        """Return a limit on the differences of the shares of all cells, of all tables of at most `largest` columns and of the
-        named tables.
+        """Return a limit on the differences of shares, over all cells of tables of at most `largest` columns and of the named
+        tables.
 
         Parameters
         ----------
@@ -86,8 +84,8 @@ class Drawing:
         return self.of_shares(tables * max(most))
 
     def of_distances(self, tables: Sequence[Sequence[str]], bins: Mapping[str, int]) -> float:
-        """Return a limit on the total variation distances of these tables: half the sum of the absolute differences of their
-        cells' shares.
+        """Return a limit on the total variation distances of these tables: half the sum of the absolute differences of the
+        shares of cells.
 
         The distance is the largest difference of shares over all sets of cells; a set and its complement have the same
         difference.
@@ -109,8 +107,8 @@ def _sum_of_products(sizes: Sequence[int], number: int) -> int:
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """Return a closed-form limit that holds for every K up to `rows`: Hoeffding's for the omitted rows or Serfling's for the
-    drawn rows.
+    """Return a closed-form limit for every K up to `rows`: by Hoeffding's inequality for the omitted rows, or by Serfling's
+    for the drawn rows.
     """
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
@@ -121,8 +119,8 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
     """Return the smallest t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric.
 
-    The same limit holds for the other side. With Y = G - X omitted rows, X K - n G = -(Y K - (K - n) G), so the smaller of the
-    two subsets is used. If it has more than `MOST_CANDIDATES` rows, the closed form is returned.
+    The same limit holds for the other side. Y = G - X of the omitted rows satisfy the condition. Then X K - n G = -(Y K - (K -
+    n) G), so the smaller of the two subsets is used. If it has more than `MOST_CANDIDATES` rows, the closed form is returned.
     """
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:

@@ -1,7 +1,7 @@
 """Implement the networks and training steps that dpgan, dpctgan and patectgan share; all of this is public.
 
-A generator network turns noise, and a condition where there is one, into rows; a critic network scores rows. `Game` contains
-the two networks, and takes gradients of the critic that are already private. All later steps are post-processing:
+A generator network turns noise (and a condition, if there is one) into rows. A critic network scores rows. `Game` contains the
+two networks and takes gradients of the critic that are already private. All later steps are post-processing:
 
 - the final generator is the mean over later steps (Yazici et al. 2019), because the generator of a single step circles around
   the table's distribution;
@@ -37,7 +37,7 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Passed:
-    """The result of a forward pass, as needed by the backward pass: the inputs (rows, in) of each layer, and the output (rows,
+    """The result of a forward pass that the backward pass needs: the inputs (rows, in) of each layer, and the output (rows,
     out).
     """
 
@@ -74,8 +74,8 @@ class Network:
         return Passed(inputs, values)
 
     def deltas(self, passed: Passed, of_output: np.ndarray) -> list[np.ndarray]:
-        """Return the gradient with respect to each layer's output, (rows, out) per layer, from the gradient `of_output` with
-        respect to the final output.
+        """Return the (rows, out) gradient with respect to the output of each layer. `of_output` is the gradient with respect
+        to the final output.
         """
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
@@ -89,9 +89,7 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Return per layer the sum over rows of the gradient of each row's output, multiplied by `share` of the gradient's
-        norm.
-        """
+        """Return, per layer, the sum over rows of the gradient of a row's output, times `share` of the gradient's norm."""
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
         shares = share(self.row_norms(passed, deltas))[:, None]
@@ -117,7 +115,7 @@ class Network:
 
 
 class Adam:
-    """The optimiser Adam (Kingma & Ba 2015), without momentum, with which a game between two networks diverges."""
+    """The optimiser Adam (Kingma & Ba 2015), without momentum. With momentum, a game between two networks diverges."""
 
     def __init__(self, weights: Weights, rate: float, decays: tuple[float, float] = (0.0, 0.9)):
         self._weights, self._rate, self._decays, self._steps = weights, rate, decays, 0
@@ -140,7 +138,7 @@ DRAWS = 4096
 CHUNK = 2**13
 """Number of rows that pass through the critic at once; the bound of the rounding error in `noisy_gradient` depends on it."""
 _LAW_CHUNK = 2**21
-"""Number of cells of the products of columns that are in memory at once."""
+"""Number of cells of products of columns that are in memory at once."""
 
 _HARDNESS = 5.0
 """Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019)."""
@@ -193,13 +191,13 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Return how many numbers are in memory while the private rows are used."""
+        """Return the number of numbers in memory while the private rows are used."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """The conditions of generated rows: (rows,) the column of each condition, and (rows,) its bin."""
+    """The conditions of generated rows: the (rows,) columns of the conditions, and their (rows,) bins."""
 
     columns: np.ndarray
     bins: np.ndarray
@@ -216,7 +214,7 @@ class Generated:
 class Game:
     """The generator and critic networks on the bins of a layout, with their training steps.
 
-    A game uses nothing of the private table except a differentially private gradient for each step.
+    The only input from the private table is a differentially private gradient for each step.
 
     Parameters
     ----------
@@ -238,15 +236,13 @@ class Game:
         self._mean, self._steps = [layer.copy() for layer in self.rows.weights], 0
 
     def start(self, frequencies: Sequence[np.ndarray]) -> None:
-        """Initialise the generator with nearly independent columns of these frequencies: per column, shares of its bins above
-        0.
-        """
+        """Initialise the generator with nearly independent columns of these frequencies, which are all above 0."""
         last = self.rows.weights[-1]
         last[:-1] *= 0.1
         last[-1] = np.log(np.concatenate(frequencies))
 
     def step(self, gradient: Weights, conditions: Conditions | None = None) -> None:
-        """Take one step of the critic against a differentially private gradient, and one step of the generator."""
+        """Take one step of the critic against a differentially private gradient, and then one step of the generator."""
         limit = self.settings.weight_limit
         self._critic_steps.step(gradient)
         for layer in self.critic.weights:
@@ -261,7 +257,7 @@ class Game:
         self.rows.weights = self._mean
 
     def _improve(self, conditions: Conditions | None) -> None:
-        """Take one step of the generator, towards rows that the critic scores higher."""
+        """Take one step of the generator towards rows that the critic scores higher."""
         generated = self.generated(conditions)
         passed = self.critic.forward(generated.rows)
         by_row = self.critic.by_rows(self.critic.deltas(passed, np.full_like(passed.output, -1 / len(generated.rows))))
@@ -272,15 +268,15 @@ class Game:
         self._row_steps.step(Network.gradient(generated.passed, self.rows.deltas(generated.passed, by_score)))
 
     def generated(self, conditions: Conditions | None = None) -> Generated:
-        """Return a batch of generated rows; with conditions, one row for each."""
+        """Return a batch of generated rows. With conditions, return one row for each condition."""
         passed = self._scored(self.settings.batch, conditions)
         scores = _HARDNESS * (passed.output + self.public.gumbel(size=passed.output.shape))
         rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the (draws, bins of all columns) probabilities of bins for draws of the generator's noise; with conditions,
-        one draw for each.
+        """Return the (draws, bins of all columns) probabilities of bins, for draws of the generator's noise. With
+        conditions, each has one draw.
         """
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
@@ -294,7 +290,8 @@ class Game:
         return rows
 
     def shares(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the generator's distribution, one axis per column: the mean over draws of its noise of products of columns.
+        """Return the generator's distribution with one axis per column: the mean, over draws of its noise, of the products of
+        columns.
 
         Parameters
         ----------
@@ -330,7 +327,7 @@ class Game:
 
 
 def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
-    """Return the model with these shares. Raises RejectedRound where they are no distribution, which depends on noisy values
+    """Return the model with these shares. Raises RejectedRound if they are no distribution, which depends on noisy values
     only.
     """
     if not (np.isfinite(shares).all() and shares.sum() > 0):
@@ -345,7 +342,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """Return the (draws, product of the sizes) products of each draw's shares over all columns; the first column varies
+    """Return the (draws, product of the sizes) products of each draw's shares over all columns. The first column varies
     slowest.
     """
     whole = np.ones((len(chunk), 1))
@@ -355,7 +352,7 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Return how many numbers `noisy_gradient` keeps in memory at once."""
+    """Return the number of numbers that `noisy_gradient` keeps in memory at once."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
 
 
@@ -368,7 +365,7 @@ _SWEEPS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Public weights of rows by their bin in one column: `weights` has a value above 0 for each bin."""
+    """Public weights of rows by their bin in one column. `weights` has a positive value for each bin."""
 
     column: int
     weights: np.ndarray
@@ -376,8 +373,8 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Frequencies:
-    """The frequencies of bins, measured with noise and public: `columns` has per column the shares of its bins, above 0 with
-    sum 1.
+    """The noisy public frequencies of bins. For each column, `columns` has the shares of its bins, all above 0 and with sum
+    1.
     """
 
     columns: tuple[np.ndarray, ...]
@@ -386,8 +383,8 @@ class Frequencies:
         """Return shares of the bins of a column in proportion to the logarithms of their counts among n rows, as in CTGAN (Xu
         et al. 2019).
 
-        Before the final normalisation, every share is within a factor of `most` (at least 1) of its frequency; with 1 it is the
-        frequency.
+        Before the final normalisation, every share is within a factor of `most` (at least 1) of its frequency. With `most` = 1,
+        it equals the frequency.
         """
         frequency = self.columns[column]
         logarithms = np.log1p(n * frequency)
@@ -395,7 +392,7 @@ class Frequencies:
         return wanted / wanted.sum()
 
     def everywhere(self, rows: int, public: np.random.Generator) -> Conditions:
-        """Draw conditions on all columns equally often, each bin with its measured frequency."""
+        """Draw conditions: all columns equally often, and each bin with its measured frequency."""
         columns, bins = np.arange(rows) % len(self.columns), np.zeros(rows, dtype=np.int64)
         for column, shares in enumerate(self.columns):
             rows_of_column = np.flatnonzero(columns == column)
@@ -418,5 +415,5 @@ class Frequencies:
 
 
 def on_one(column: int, shares: np.ndarray, rows: int, public: np.random.Generator) -> Conditions:
-    """Draw conditions on one column, each bin with its share."""
+    """Draw conditions on one column: each bin with its share."""
     return Conditions(columns=np.full(rows, column), bins=public.choice(len(shares), size=rows, p=shares))

@@ -48,7 +48,8 @@ class GradientGenerator(AdversarialGenerator):
 
     Attributes
     ----------
-    clip : the largest length of the gradient of one row; a longer one is shortened to it. Example: `clip = [0.1, 1, 5]`.
+    clip : the largest length of the gradient of a row; longer gradients are shortened to this length. Example: `clip = [0.1, 1,
+        5]`.
     """
 
     clip: float = Field(default=1.0, ge=1e-3, le=1e3)
@@ -62,7 +63,9 @@ class GradientGenerator(AdversarialGenerator):
         conditions: Conditions | None = None,
         row_weights: Wanted | None = None,
     ) -> None:
-        """Take one training step of the two networks, for this part of rho; `row_weights` weights the n rows of the table."""
+        """Take one training step of the two networks, at this part of rho. `row_weights` gives weights to the n rows of the
+        table.
+        """
         from synthrelease.generators.adversarial_mechanism import clipped_shares
 
         towards = rows.gradient(game.critic, self.clip, part, row_weights)
@@ -122,7 +125,7 @@ class DPGAN(GradientGenerator):
 
 
 class DPCTGAN(GradientGenerator):
-    """DPCTGAN: a DPGAN that generates rows for a requested bin, and requests rare bins more often than they occur.
+    """DPCTGAN: a DPGAN that generates rows for a requested bin. Rare bins are requested more often than they occur.
 
     Attributes
     ----------
@@ -193,7 +196,7 @@ class DPCTGAN(GradientGenerator):
 # follow the distribution over all cells, not single draws.
 
 TABLE_LIMIT = 2**26
-"""Largest number of counts of all teachers together: 256 MiB, and twice as much while the votes are prepared."""
+"""Largest number of counts of all teachers together: 256 MiB. Preparing the votes takes twice as much."""
 
 _DRAWS = 2000
 """Number of draws of the generator's noise with which teachers compare their rows."""
@@ -204,7 +207,7 @@ _MIRRORS = 64
 
 
 class PATECTGAN(AdversarialGenerator):
-    """PATECTGAN: a DPCTGAN whose critic learns from noisy votes of teachers, each trained on its own part of the table.
+    """PATECTGAN: a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the table.
 
     Attributes
     ----------
@@ -295,7 +298,7 @@ class PATECTGAN(AdversarialGenerator):
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return how many numbers are in memory: the counts and votes of all teachers, and the rows that are assigned at
+        """Return the number of numbers in memory: the counts and votes of all teachers, and the rows that are assigned at
         once.
         """
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
@@ -306,11 +309,12 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """The generator's distribution, and teachers with generated rows, for comparison with the votes of the private teachers.
+    """The generator's distribution, and teachers with generated rows. Their votes are compared with the votes of the private
+    teachers.
 
     Parameters
     ----------
-    chances : (draws, bins of all columns) probabilities of bins, for draws of the generator's noise; columns are independent
+    chances : (draws, bins of all columns) probabilities of bins, for draws of the generator's noise. Columns are independent
         within a draw.
     columns : the slice of each column's bins among the bins of all columns.
     rows : mean number of rows of a teacher.
@@ -332,7 +336,7 @@ class Mirrors:
         return bins
 
     def votes(self, rows: list[np.ndarray]) -> np.ndarray:
-        """Return the (rows,) share of teachers with generated rows that vote that each row is real."""
+        """Return the (rows,) share of teachers with generated rows that vote for each row being real."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
 
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
@@ -351,8 +355,8 @@ def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return a gradient whose descent increases the critic's score of rows with more votes than average, and decreases the
-    other scores.
+    """Return a gradient. Its descent increases the critic's score of rows with more votes than average, and decreases other
+    scores.
     """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

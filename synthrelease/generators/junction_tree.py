@@ -21,7 +21,7 @@ from synthrelease.data.layout import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """A directed edge of a tree, from a clique to its neighbour, with their common columns."""
+    """A directed edge of a tree from a clique to its neighbour, with the columns that both contain."""
 
     start: int
     stop: int
@@ -30,7 +30,7 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True)
 class JunctionTree:
-    """A rooted tree of cliques of columns: for any column, the cliques that contain it are connected.
+    """A rooted tree of cliques of columns. For any column, the cliques that contain it are connected.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class JunctionTree:
 
     @classmethod
     def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
-        """Build a tree whose cliques contain all given column sets; every column is in some clique.
+        """Build a tree whose cliques contain all given column sets. Every column is in some clique.
 
         Columns are eliminated greedily: first columns whose neighbours are already connected with each other, which adds no
         edge, then the column with the smallest clique. So the cliques of a chordal graph are kept. The tree is a maximum
@@ -142,7 +142,7 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """Return for each clique its neighbours in the spanning tree that has the most shared columns along its edges.
+    """Return the neighbours of each clique in the spanning tree with the most shared columns along its edges.
 
     Pairs without a shared column come last: the first clique is then connected with every component that is not yet connected
     with it.

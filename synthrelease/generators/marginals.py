@@ -76,7 +76,7 @@ class WithRareBins:
     ordered: tuple[int, ...]
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows, with the share of each rare bin according to its noisy count.
+        """Return n rows. The share of each rare bin follows its noisy count.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class WithRareBins:
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """Return `number` rows in a rare bin; the other columns of each are copied from a drawn row."""
+        """Return `number` rows in a rare bin. Their other columns are copied from drawn rows."""
         moved = list(sample.bins)
         moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -105,7 +105,7 @@ class WithRareBins:
         return Counts.empty(sample.layout)
 
     def _nearest(self, bins: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
-        """Yield (n_cells,) masks of the rows in bins at distance 1, 2, ... from this bin, and at last a mask of all rows."""
+        """Yield (n_cells,) masks of the rows in bins at distance 1, 2, ... from this bin, and finally a mask of all rows."""
         ordered = self.ordered[bin_.column] if self.ordered else 0
         if bin_.bin < ordered:
             for steps in range(1, ordered):
@@ -125,17 +125,18 @@ class MarginalsGenerator(MeasuringGenerator):
     tables : the tables to measure, as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way" stands
         for every table of two columns. "all 2-way with sex" stands for every such table that contains sex. "age:(region + sex)"
         stands for age:region + age:sex. A number in front of a table is its weight (default 1): each table gets the share
-        weight / sum of all weights of the budget. After "by cells:" each weight is multiplied by the square root of the table's
-        number of cells. For a single column the number of cells is first multiplied by (D - 1) / 2, where D is the number of
-        columns. A table of weight 0 is not measured; the model takes the association of its columns from the prior. Example:
-        `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
-    only_measured : further tables that are measured and not used by the model. Such tables serve criteria with answered_by =
+        weight / sum of all weights of the budget. After "by cells:", each weight is multiplied by the square root of the
+        table's number of cells. For a single column, the number of cells is first multiplied by (D - 1) / 2, where D is the
+        number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the prior.
+        Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
+    only_measured : further tables that are measured but not used by the model. Such tables serve criteria with answered_by =
         "measurements" and readers of published noisy tables. They share the budget with `tables` by their weights. Example:
         `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
-    prior : a public file with the columns of the private one, relative to the configuration. The model is the distribution
-        nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = { release =
-        "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior = "../public.csv"`.
-    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
+    prior : a public file with the columns of the private file; its path is relative to the configuration. The model is the
+        distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = {
+        release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
+        "../public.csv"`.
+    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [100, 1000]`.
     draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. The same holds among rows
         that agree in the columns on which the bin depends. This adds almost no error to the tables of the model and costs no
@@ -192,8 +193,8 @@ class MarginalsGenerator(MeasuringGenerator):
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
         """Return the increasing columns of every table and every sum of the model.
 
-        Where the pairs of all agreements would exceed the size of a clique, they are excluded: the model then takes the
-        strongest pairs by their noisy values.
+        If the pairs of all agreements would exceed the size of a clique, they are excluded. The model then uses the strongest
+        pairs by their noisy values.
         """
         tables = [columns for term in self.terms for columns in term.sets(layout)]
         every = list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
@@ -249,7 +250,7 @@ class MarginalsGenerator(MeasuringGenerator):
             )
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the column sets of tables and sums; a prior ties all columns of a clique of the model, measured or not."""
+        """Return the column sets of tables and sums. A prior connects all columns of a clique of the model, measured or not."""
         shares, structure = self.shares(layout), dict.fromkeys(self.structure(layout))
         return Ties(
             measured=tuple(columns for columns in structure if shares.get(columns)),
@@ -325,7 +326,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return the budget of all agreements and counts of their columns, which is the sum of the budgets of their tables."""
+        """Return the budget of all agreements and of the counts of their columns: the sum of the budgets of their tables."""
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
 
@@ -355,7 +356,8 @@ class MarginalsGenerator(MeasuringGenerator):
     def seconds(self, layout: Layout, rows: int) -> float:
         """Return the estimated seconds of a fit: steps of the optimiser times the cells of all cliques.
 
-        Less noise relative to the counts needs more steps; agreements alone need few (17 columns take 1 s, 22 columns 20 s).
+        With less noise relative to the counts, more steps are needed. Agreements alone need few (17 columns take 1 s, 22
+        columns 20 s).
         """
         tree = JunctionTree.of(layout.sizes, self.structure(layout))
         cells = sum(layout.subset(clique).n_cells for clique in tree.cliques) + self._room(layout)
@@ -363,14 +365,14 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def _room(self, layout: Layout) -> int:
-        """Return the largest number of cells of the cliques that are chosen after the measurement, for the strongest of all
-        agreements; 0 where all of them fit.
+        """Return the largest number of cells of the cliques that are chosen after the measurement, for the strongest
+        agreements; 0 if all agreements fit.
         """
         agreeing = self.agreeing(layout)
         return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated peak number of cells: of sampling, or of the optimiser, whichever is larger.
+        """Return the estimated largest number of cells in memory: of sampling, or of the optimiser.
 
         The optimiser stores the measured cells for each of its last thirty steps, and a few copies of the cliques. With
         agreements it stores thirteen copies.
@@ -381,15 +383,14 @@ class MarginalsGenerator(MeasuringGenerator):
 
 
 class RareBinsGenerator(MarginalsGenerator):
-    """The base class of generators that count rare bins separately, or agreements of pairs; rows of areas are allotted by
-    tables of all rows.
+    """The base class of generators that count rare bins separately, or measure agreements of pairs.
 
     Attributes
     ----------
-    rare_bins : bins of one column whose rows are counted separately, at no further cost. Each such count has half of the whole
-        budget. These rows are in no measured table or sum. In all other columns they are drawn like rows of the neighbouring
-        bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on which the column
-        is measured. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1]"`.
+    rare_bins : bins of one column whose rows are counted separately, at no further cost. Each such count gets half of the whole
+        budget. These rows are in no measured table or sum. Their other columns are drawn like rows of the neighbouring bin, so
+        other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on which the column is
+        measured. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1]"`.
     pairs : "agreements" measures all pairs of columns with two bins in one step. It counts the rows in which the two columns of
         a pair have the same bin, and the rows in the second bin of each column. The counts together get the weights of the
         pairs' tables. They have less noise than the tables: with 20 columns about 0.7 times as much, or 0.4 times with Laplace
@@ -437,7 +438,7 @@ class RareBinsGenerator(MarginalsGenerator):
 
 
 class Marginals(RareBinsGenerator):
-    """Marginals with Laplace noise. The model is the distribution of largest entropy that matches them.
+    """Marginals with Laplace noise. The model is the distribution of largest entropy that matches the marginals.
 
     Attributes
     ----------
@@ -449,8 +450,8 @@ class Marginals(RareBinsGenerator):
         uses representative values in place of own values. So the released table has nearly the means and regression lines of
         the file. `within -60..60` after a sum clips the score of each row: a narrow range needs less noise. Weights share the
         budget as in `tables`. The sensitivity of a sum is its highest score minus its lowest score. Sums in braces are measured
-        with a common noise. At the weight of a single sum, m such sums have sqrt((m + 1)(m + 2) / 6) times its noise. Example:
-        `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+        with a common noise. With the weight of a single sum, each of m such sums has sqrt((m + 1)(m + 2) / 6) times the noise
+        of the single sum. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -523,7 +524,7 @@ class GaussianTables(MarginalsGenerator):
 
 class GaussianMarginals(GaussianTables, RareBinsGenerator):
     """Marginals with Gaussian noise. With many tables, each table has far less noise than with Laplace noise. The guarantee
-    then needs a delta.
+    needs a delta.
 
     Examples
     --------

@@ -77,8 +77,8 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the noisy number of rows of each rare bin, each at half of the budget; replacing a record changes each count by at
-    most 1.
+    """Return the noisy number of rows of each rare bin, each at half of the budget. Replacing a record changes each count by
+    at most 1.
     """
     if not bins:
         return ()
@@ -94,7 +94,7 @@ def count_apart(
 def measure_tables(
     counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], kind: type[CountNoise], entropy: SystemEntropy
 ) -> tuple[NoisyMarginal, ...]:
-    """Measure every table j, at the cost eps_j or rho_j."""
+    """Measure every table j at the cost eps_j or rho_j."""
     marginals = lattice(counts)
     measured = []
     for columns, cost in tables:
@@ -108,7 +108,8 @@ def measure_tables(
 def measure_agreements(
     counts: Counts, agreeing: AgreeingPairs, part: Fraction, kind: type[CountNoise], entropy: SystemEntropy
 ) -> NoisyAgreements | None:
-    """Measure the number of rows in the second bin of each column, and the number in which the two columns of each pair agree.
+    """Measure the number of rows in the second bin of each column, and the number of rows in which the columns of each pair
+    agree.
 
     Privacy
     -------
@@ -158,7 +159,7 @@ def measure_sums(
 
 
 def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
-    """Return the rows that are in none of these bins, with their atomic cells where the counts have these."""
+    """Return the rows that are in none of these bins, with their atomic cells if the counts have them."""
     if not bins:
         return counts
     if not isinstance(counts, BinnedCounts):
@@ -169,7 +170,7 @@ def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
 
 
 def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """Return the exact sum: for own values from the atomic cells, otherwise from the marginal of its columns."""
+    """Return the exact sum. Own values come from the atomic cells, other scores from the marginal of the columns."""
     if scored.own is None:
         return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):

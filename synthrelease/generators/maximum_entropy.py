@@ -45,7 +45,7 @@ _CERTAIN = 100.0
 _MOST_PASSES = 10
 _MOST_TABLE_STEPS = 40
 _TABLE_PRECISION = 1e-3
-"""Conjugate gradients stop when the error of all tables together is below this, in noise deviations."""
+"""Conjugate gradients stop when the error of all tables together is below this, in standard deviations of the noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def consistent(
 ) -> tuple[list[np.ndarray], list[float]]:
     """Return consistent values of all targets and sums, changed as little as possible in units of their noise.
 
-    The result is consistent, adds up to n, and has negative cells only where a cell is best left empty. A sum of columns that
+    The result is consistent and adds up to n. It has negative cells only where an empty cell fits best. A sum of columns that
     no target contains is not changed.
 
     Parameters
@@ -100,10 +100,10 @@ def consistent(
 
 
 class _LeastSquares:
-    """The weighted least-squares problem for the components; every solution starts from the previous one.
+    """The weighted least-squares problem for consistent tables. Every solution starts from the previous one.
 
-    All cells of all tables form one vector, and all components form another; the sparse matrix `_spread` maps components to
-    cells.
+    All cells of all tables form one vector, and all components (main effects and interactions) form another. The sparse matrix
+    `_spread` maps components to cells.
     """
 
     def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int, sums: Sequence[SumTarget]):
@@ -153,8 +153,8 @@ class _LeastSquares:
         self._gather = self._spread.T.tocsr()
 
     def solved(self, free: np.ndarray) -> np.ndarray:
-        """Return the solution for all cells, by conjugate gradients; a cell that is not free has the target 0 with the weight
-        `_CERTAIN`.
+        """Return the solution for all cells, by conjugate gradients. A cell that is not free has the target 0 with the
+        weight `_CERTAIN`.
         """
         free = np.append(free, np.ones(len(self._placed), dtype=bool))
         weights = np.where(free, 1.0, _CERTAIN) * self._precision
@@ -226,7 +226,7 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """Return (cells,) the cell of the table of `part` that contains each cell of the table of `columns`."""
+    """Return, for each cell of the table of `columns`, the (cells,) cell of the table of `part` that contains it."""
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
@@ -255,7 +255,7 @@ _FARTHEST = 60.0
 """Largest absolute value of a parameter: the weight of the highest score then changes by a factor of exp(60)."""
 
 _TOLERANCE = 0.2
-"""The tolerance of a sum, as a share of its noise deviation: a step is small if it changes the sum by less."""
+"""The tolerance of a sum, as a share of the standard deviation of its noise. A step is small if it changes the sum by less."""
 
 
 class Tilt:
@@ -328,7 +328,7 @@ class Tilt:
 # counteract each other, and because each step solves the equation of a cell exactly.
 
 _SMALL = 1.0
-"""Steps are small when the root mean square of changes of cells, in units of their tolerances, is at most this."""
+"""Steps are small if the root mean square of the changes of cells, in units of their tolerances, is at most this."""
 
 # Limits for stalled fits: steps up to the first number are accepted when, over the second number of sweeps, they did not
 # decrease below the third number as a ratio. Such steps only move rows within their noise. With 80 tables of 32 columns the
@@ -404,8 +404,8 @@ class ProportionalFit:
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
-        """Sweep until the changes of cells are within their tolerances, or within twice their tolerances where more sweeps do
-        not help.
+        """Sweep until the changes of cells are within their tolerances, or within twice their tolerances if more sweeps do not
+        help.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class ProportionalFit:
         return False
 
     def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
-        """Take one step for every target and sum; return the root mean square of the changes, in units of the tolerances."""
+        """Take one step for every target and sum. Return the root mean square of the changes, in units of the tolerances."""
         squares = self._visit(0, tolerances)
         self._tell_below(0)
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
@@ -463,7 +463,7 @@ class ProportionalFit:
             self._tell_below(child)
 
     def _tell(self, teller: int, listener: int, child: int) -> None:
-        """Update the clique `listener` with the margin of the clique `teller` on their common columns."""
+        """Update the clique `listener` so that its margin on the common columns equals the margin of the clique `teller`."""
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
         ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
@@ -502,7 +502,7 @@ class ProportionalFit:
 
 
 def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
-    """Return the sums of a table over all axes except the kept ones; two to four times as fast as `table.sum` for large tables.
+    """Return the sums of a table over all axes except the kept ones, two to four times as fast as `table.sum` for large tables.
 
     Neighbouring axes of the same kind are merged, and the last axes are summed by a product with a vector of ones, because
     loops over short axes are slow.
@@ -534,8 +534,8 @@ def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
 def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
     """Return for every cell the solution l of counts * exp(l - old) + ridge * l = aim.
 
-    The solution is aim / ridge - w with a Wright omega function w. Where w is large this difference would lose precision; l is
-    then computed from the new count, which is ridge * w.
+    The solution is aim / ridge - w, where w is a value of the Wright omega function. For large w, this difference would lose
+    precision. Then l is computed from the new count, which is ridge * w.
     """
     from scipy.special import wrightomega
 
@@ -545,7 +545,7 @@ def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
-    """Return the tolerance of each cell: this share of its noise deviation, and at least `finest` records."""
+    """Return the tolerance of each cell: this share of the standard deviation of its noise, and at least `finest` records."""
     return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
 
 
@@ -554,7 +554,7 @@ def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> lis
 _UNIFORM_SHARE = 0.001
 
 _PRECISION = 0.2
-"""The fit ends when the residual of every measured cell is within this share of the cell's noise deviation."""
+"""The fit ends when the residual of every measured cell is within this share of the standard deviation of the cell's noise."""
 
 # Smallest tolerance of a cell, in records: rows are whole, and doubles are not more exact where the noise is negligible. A
 # cell that has fewer records than this and should have even fewer gets no row, and counts as converged.
@@ -566,7 +566,8 @@ _SWEEPS = 150
 _MOST_STEPS = 20_000
 
 _STEPS_OF_A_CURVATURE, _CURVATURES = 15, 100
-"""For agreements: number of optimiser steps before the curvature is computed again, and largest number of such computations."""
+"""For agreements: the number of optimiser steps before the curvature is computed again, and the largest number of such
+computations."""
 
 _LEAST_CURVED = 1e-12
 """Number that is added to the diagonal of a curvature matrix, for a stable Cholesky decomposition."""
@@ -596,7 +597,7 @@ def maximum_entropy(
     plausibility : the rules, whose structural zeros are exact zeros of the model.
     prior : a public table over the same layout, of which the marginals on the cliques are used; None for the uniform
         distribution.
-    weight : the number of records for which the prior counts, > 0.
+    weight : the weight of the prior, as a number of records, > 0.
     exact : whether the tables are exact tables of **public** rows, which are consistent.
     evenly : how rows are drawn from the network (`BayesianNetwork`).
     given : cells that are excluded after the fit, so that rows come from the other cells; its columns are one of the sets of
@@ -667,7 +668,7 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """The parameters of one measured table: its clique, their positions, and which of its cells are possible."""
+    """The parameters of one measured table: its clique, the positions of the parameters, and the possible cells."""
 
     columns: Columns
     home: int
@@ -677,7 +678,8 @@ class _Block:
 
 
 class _Dual:
-    """The dual problem of the fit, which is smooth and convex in one parameter per possible measured cell, sum and agreement.
+    """The dual problem of the fit. It is smooth and convex, with one parameter for each possible measured cell, sum and
+    agreement.
 
     f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
     p - y/n + r lambda. Parameters are scaled by approximately 1 / sqrt(curvature).
@@ -759,7 +761,7 @@ class _Dual:
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
         """Return all parameters in scaled form, and set `root`, which scales the parameters of agreements by their curvature.
-        Return None where the curvature is not numerically positive definite.
+        Return None if the curvature is not numerically positive definite.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:
@@ -784,8 +786,8 @@ class _Dual:
         return float((added_up(shares[home], self.tree.cliques[home], tilt.columns) * tilt.scores).sum())
 
     def solved(self, start: Sequence[np.ndarray], tilts: np.ndarray) -> list[np.ndarray]:
-        """Minimise the dual, and return the shares of every clique's cells at the optimum. Raises RejectedRound without
-        convergence.
+        """Minimise the dual, and return the shares of every clique's cells at the optimum. Raises RejectedRound if the search
+        does not converge.
 
         The search starts from the given parameters of measured tables and sums, and from 0 for every agreement.
         """
@@ -809,15 +811,13 @@ class _Dual:
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, gradient: np.ndarray) -> bool:
-        """Return whether every measured cell is within its tolerance of its target, or empty; False if a value is NaN."""
+        """Return whether every measured cell is empty or within its tolerance of its target. False if a value is NaN."""
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 
 
 def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
-    """Return the distribution as conditional probabilities Pr[column | earlier columns of its clique], in an order for
-    sampling.
-    """
+    """Return the distribution as conditional probabilities Pr[column | earlier columns of its clique], in sampling order."""
     families = []
     for index, clique in enumerate(tree.cliques):
         parents = list(tree.separator(index))

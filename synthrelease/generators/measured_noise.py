@@ -1,5 +1,4 @@
-"""Compute public properties of the noise of measurements: its distributions, variances and limits, for counts and weighted
-sums.
+"""Compute public properties of the noise of measurements: distributions, variances and limits, for counts and weighted sums.
 
 The noise of a count is a whole number with a distribution that is symmetric around 0.
 """
@@ -85,7 +84,9 @@ class DiscreteLaplace(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return the variance of the continuous distribution of the same scale, an upper bound; tables are weighted by it."""
+        """Return an upper bound on the variance: the variance of the continuous distribution of the same scale. Tables are
+        weighted by it.
+        """
         return 2.0 * self.scale**2
 
     @property
@@ -119,7 +120,7 @@ class DiscreteLaplace(_Noise):
 
 
 _NOTHING = -60.0
-"""Below this logarithm, a characteristic function is replaced by its main term, which is within a factor of 3."""
+"""Logarithm below which a characteristic function is replaced by its main term, which is within a factor of 3."""
 
 
 class RoundedGaussian(_Noise):
@@ -153,7 +154,7 @@ class RoundedGaussian(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return the variance of the noise for large scales, by which tables are weighted."""
+        """Return the variance of the noise at large scales. Tables are weighted by it."""
         return self.scale**2 + 1 / 12
 
     @property
@@ -212,7 +213,7 @@ LAWS: Mapping[str, type[CountNoise]] = {"discrete Laplace": DiscreteLaplace, "ro
 # Both formulas use sums of j^p q^j, which have a closed form without subtractions. For m = 1 the noise is discrete Laplace.
 
 MOST_NUMBERS = 100
-"""Largest number of numbers that may share one noise, for which the sums below do not overflow."""
+"""Largest number of numbers that may share one noise. With more, the sums below could overflow."""
 
 _CUBE_ROUNDED_UP = 1e-9
 """Relative increase of scales and probabilities in a limit: more than the rounding errors of hundreds of operations."""
@@ -220,7 +221,7 @@ _CUBE_ROUNDED_UP = 1e-9
 
 @lru_cache(maxsize=10_000)
 def cube_sd(size: int, scale: Fraction) -> float:
-    """Return the standard deviation of the noise of each of `size` numbers; scale = sensitivity / epsilon."""
+    """Return the standard deviation of the noise of each of `size` numbers. `scale` is sensitivity / epsilon."""
     sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
     squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
     return math.sqrt(squared / _all_radii(size, sums, stop) / 3) / stop
@@ -228,7 +229,7 @@ def cube_sd(size: int, scale: Fraction) -> float:
 
 @lru_cache(maxsize=100_000)
 def cube_limit(size: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z_i| > t] <= risk, the smallest up to rounding; 0 < risk < 1."""
+    """Return a t with Pr[|z_i| > t] <= risk, the smallest up to rounding, for 0 < risk < 1."""
 
     def enough(beyond: int) -> bool:
         return cube_tail(size, float(scale) * (1 + _CUBE_ROUNDED_UP), beyond) * (1 + _CUBE_ROUNDED_UP) <= risk
@@ -237,12 +238,14 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z| > t] <= risk, for one of `together` numbers that share one noise (1: discrete Laplace noise)."""
+    """Return a t with Pr[|z| > t] <= risk, for one of `together` numbers that share one noise. One number has discrete
+    Laplace noise.
+    """
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
 
 def cube_tail(size: int, scale: float, beyond: int) -> float:
-    """Return Pr[|z_i| > beyond], for beyond at least 0."""
+    """Return Pr[|z_i| > beyond], for `beyond` of at least 0."""
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
     tail = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))
@@ -294,7 +297,7 @@ _HIGHEST = 120.0
 _ANGLES = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
 
 _ALLOWANCE = 1e-5
-"""Allowance in a probability for omitted frequencies and rounded weights."""
+"""Allowance in a probability for frequencies that are left out and for rounded weights."""
 
 _EXACT = _PERIOD / 2**41
 """Precision of a limit, in standard deviations."""
@@ -309,7 +312,7 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noises: those of all published cells, and the noise of the number of kept rows.
+    """Independent noises: the noises of all published cells, and the noise of the number of kept rows.
 
     Attributes
     ----------
@@ -325,12 +328,12 @@ class Noises:
 
     @cached_property
     def each(self) -> np.ndarray:
-        """Return (n_noises,) the variance of a single noise of each entry's distribution."""
+        """Return the (n_noises,) variance of a single noise with each entry's distribution."""
         return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
     def variances(self) -> np.ndarray:
-        """Return (n_noises,) the variance of each entry."""
+        """Return the (n_noises,) variance of each entry."""
         return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -343,7 +346,8 @@ class Noises:
 _RADII, _TAIL = 32, 4
 
 _LIMIT_ROUNDED_UP = 1.003
-"""Factor of a limit that covers the error of the numerical integration, as checked for distributions with known limits."""
+"""Factor of a limit that covers the error of the numerical integration. It was checked with distributions whose limits are
+known."""
 
 # Number of angles whose characteristic function is computed together; the computation stops where the function is
 # negligible.
@@ -373,11 +377,11 @@ class SharedNoise:
 
     @property
     def variances(self) -> np.ndarray:
-        """Return (size,) the variances of the entries."""
+        """Return the (size,) variances of the entries."""
         return np.full(self.size, self.variance)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the (j, k) covariances of sums with weights (j, size) and (k, size); two entries are uncorrelated."""
+        """Return the (j, k) covariances of sums with weights (j, size) and (k, size). Two entries are uncorrelated."""
         return np.asarray(self.variance * first @ second.T)
 
     @cached_property
@@ -424,7 +428,7 @@ def half_width(
     weights : (n_noises,) the weights of the noises.
     normal_variance : the variance of an independent normal error with mean 0.
     confidence : the probability, above 0 and below 1.
-    step : the lattice step of a discrete error that is treated as normal; where it exceeds w, half of it is added instead
+    step : the lattice step of a discrete error that is treated as normal. If it exceeds w, half of it is added instead
         (continuity correction).
     """
     if isinstance(noises, SharedNoise):
@@ -457,11 +461,11 @@ def half_width(
 
 
 def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
-    """Return the smallest t, up to `_EXACT` and at most half of the period, at which the sum of parts * sin(angles * t) reaches
-    `probability`.
+    """Return the smallest t at which the sum of parts * sin(angles * t) reaches `probability`, with precision `_EXACT` and at
+    most half of the period.
 
-    The sum is a distribution function, so it increases. The search uses secants through the last two values, each slightly
-    beyond its root so that the interval shrinks from both sides, and bisection where a secant fails.
+    The sum is a distribution function, so it increases. The search uses secants through the last two values, and bisection if a
+    secant fails. Each secant goes slightly beyond its root, so that the interval shrinks from both sides.
     """
     low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, probability, 0
     while high - low > _EXACT:

@@ -1,6 +1,5 @@
-"""Represent noisy measurements (tables, sums, rare bins), which may be merged, shared by rounds and published; parse table
-formulas.
-"""
+"""Represent noisy measurements (tables, sums, rare bins), which may be merged, shared by rounds and published. Parse
+formulas of tables."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Return a text of the noise, in rows and in percent of the mean area and the mean cell."""
+        """Return a text that states the noise in rows, and in percent of the mean area and the mean cell."""
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
@@ -65,7 +64,7 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Return the noise of every level that has a table, the largest areas first.
+    """Return the noise of every level that has a table. The largest areas come first.
 
     The number of rows of an area is estimated in two ways: from each table of its level, as the sum of its cells, and from the
     tables of the level below, as the sum over the areas in it. Independent estimates are weighted by their precision. The
@@ -137,7 +136,7 @@ Parts = tuple[tuple[CountNoise, int, int], ...]
 """The parts (z, w, k) of a sum: the distribution of the noise, its integer weight above 0, and the number of such noises."""
 
 _TRIED = 400
-"""Number of values of h that are tried; each gives a valid limit."""
+"""Number of values of h that are tried. Each gives a valid limit."""
 
 _FARTHEST = 2.0
 """Values of h are tried up to this multiple of the best value for a normal distribution."""
@@ -186,8 +185,8 @@ def _markov(parts: Parts, risk: float) -> int:
 
 
 def _on_grid(parts: Parts, risk: float, points: int) -> int:
-    """Return the smallest t such that the distribution of the sum, folded onto `points` grid points, has at most the risk
-    beyond t.
+    """Return the smallest t at which the distribution of the sum has at most the risk beyond t. The distribution is folded
+    onto `points` grid points.
     """
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
@@ -206,7 +205,7 @@ def _on_grid(parts: Parts, risk: float, points: int) -> int:
 # apart).
 
 SHARE = Fraction(1, 2)
-"""Share of the budget of all tables and sums at which each rare bin is counted in addition, without a further charge."""
+"""Share of the budget of all tables and sums with which each rare bin is counted, without a further charge."""
 
 _FIELD = "rare_bins"
 _EXPECTED = (
@@ -239,7 +238,7 @@ class NoisyBin:
     Attributes
     ----------
     of : the rare bin.
-    value : the count plus noise, limited so that it is at least 0, and with the counts before it at most the number of all
+    value : the count plus noise. It is limited to at least 0. Together with the earlier counts, it is at most the number of all
         rows.
     """
 
@@ -248,7 +247,7 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """Return the noisy rare bins after merging bins; each new bin contains only rare bins, or none. This is post-processing."""
+    """Return the noisy rare bins after merging bins. Each new bin contains only rare bins, or none. This is post-processing."""
     values = dict[RareBin, int]()
     for noisy_bin in bins:
         coarse = RareBin(column=noisy_bin.of.column, bin=int(maps[noisy_bin.of.column][noisy_bin.of.bin]))
@@ -295,7 +294,7 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
 # Formulas name tables, as in "age:(region + sex) + 2 all 2-way".
 
 BY_CELLS = "by cells:"
-"""The start of a formula in which each table's weight is also multiplied by `weight_of`, which depends on its cells."""
+"""The start of a formula in which each table's weight is also multiplied by `weight_of`, which depends on the table's cells."""
 _NAME = r"(?:(?:first|other)\.)?\w+"
 _WEIGHT, _TABLE = r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?", rf"{_NAME}(?:\s*:\s*{_NAME})*"
 _TERM = re.compile(rf"{_WEIGHT}(?:all\s+(?P<ways>[1-9])-way(?:\s+with\s+(?P<one>{_NAME}))?|(?P<columns>{_TABLE}))")
@@ -305,11 +304,11 @@ _FOLDED = re.compile(rf"(?P<first>{_WEIGHT}{_TABLE})\s*:\s*\((?P<others>[^()]*)\
 def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
     """Return the weight of a table in a budget: the square root of its number of cells, to two digits.
 
-    For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal shares, a
-    table of two cells would cost as much as a table of a thousand cells. With Laplace noise the square root minimises the total
-    noise of all cells; with Gaussian noise the power 2/3 would, but preserves no more associations. The error of a single
-    column is also an error of its D - 1 pairs, each of which has two columns. Where most columns are nearly constant, this is
-    the largest part of the error.
+    For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal weights,
+    a table of two cells would cost as much as a table of a thousand cells. With Laplace noise, the square root minimises the
+    total noise of all cells. With Gaussian noise the power 2/3 would, but it preserves no more associations. The error of a
+    single column is also an error of its D - 1 pairs, each of which has two columns. Where most columns are nearly constant,
+    this is the largest part of the error.
 
     Parameters
     ----------
@@ -323,8 +322,8 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaTerm:
-    """One term of a formula: the table of some columns, or all tables of `ways` columns (that contain `columns`), with a
-    weight.
+    """One term of a formula, with a weight: the table of some columns, or all tables of `ways` columns (that contain
+    `columns`).
 
     Attributes
     ----------
@@ -374,7 +373,7 @@ class FormulaTerm:
 
 
 def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
-    """Parse all terms of a formula, which are joined by +; "age:(region + sex)" gives two terms. Raises Unexpected."""
+    """Parse all terms of a formula, which are joined by +. "age:(region + sex)" gives two terms. Raises Unexpected."""
     text = formula.strip()
     terms = unfolded(text.removeprefix(BY_CELLS)).split("+")
     return tuple(replace(FormulaTerm.of(term), by_cells=text.startswith(BY_CELLS)) for term in terms)
@@ -400,7 +399,7 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """Return the text of a formula, with "all 1-way" for all single columns, and "all 2-way with COLUMN" for all pairs of a
+    """Return the text of a formula. "all 1-way" stands for all single columns, and "all 2-way with COLUMN" for all pairs of a
     column.
 
     Parameters
@@ -422,12 +421,12 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
 
 def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the formula "by cells:" of these tables, in a release of these columns."""
+    """Return the formula "by cells:" of these tables, for a release with these columns."""
     return formula_of(read_terms(f"{BY_CELLS} {' + '.join(tables)}"), columns)
 
 
 def spelled_out(formula: str, layout: Layout) -> str:
-    """Return the equivalent formula without brackets and with the weight of each table as a number."""
+    """Return the equivalent formula without brackets, in which each table has its weight as a number."""
     if not formula.strip().startswith(BY_CELLS):
         return unfolded(formula)
     weighted = (pair for term in read_terms(formula) for pair in term.weighted(layout))
@@ -443,7 +442,7 @@ def _measures(formula: str) -> str:
 
 
 Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(_measures)]
-"""A formula of the tables that a generator measures; at least one table has a weight above 0."""
+"""A formula of the tables that a generator measures. At least one table has a weight above 0."""
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
@@ -463,8 +462,8 @@ class NoisyMarginal:
     ----------
     columns : increasing indices of its columns.
     values : int64, one axis per column: counts plus independent noise.
-    cost : its epsilon, or its rho where the noise is Gaussian.
-    cells : how many noisy cells are added up in each value; 1 as measured.
+    cost : its epsilon or, with Gaussian noise, its rho.
+    cells : the number of noisy cells that are added up in each value; 1 before merging.
     kind : the kind of noise, whose scale follows from the cost.
     """
 
@@ -480,7 +479,7 @@ class NoisyMarginal:
         return self.kind.of_table(self.cost)
 
     def variance(self) -> np.ndarray:
-        """Return the noise variance of each value; for Laplace noise an upper bound, the variance of the continuous
+        """Return the noise variance of each value. For Laplace noise this is an upper bound: the variance of the continuous
         distribution.
         """
         return self.cells * self.noise.variance_above
@@ -502,12 +501,12 @@ class NoisySum:
     text : its factors, as in the configuration.
     columns : increasing indices of its columns.
     scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
-    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus its entry of a shared noise.
+    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
     epsilon : the cost of the sum, or of all sums that share its noise together.
     sensitivity : largest change of the sum when a record is replaced: the highest score as measured, since the lowest score is
         0.
-    exact : whether `value` is the sum of `scores` over the rows plus noise. It is not, where bins of different scores were
-        merged or own values were added up.
+    exact : whether `value` is the sum of `scores` over the rows plus noise. It is not if bins of different scores were merged,
+        or own values were added up.
     own : for a sum of own values, its factors; `scores` are then computed from representative values. None otherwise.
     together : how many successive sums share its noise (theory 9.18, one noise for many numbers).
     """
@@ -524,8 +523,8 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """Return the variance of its noise; for a sum with its own noise an upper bound, the variance of continuous Laplace
-        noise.
+        """Return the variance of the sum's noise. For a sum with its own noise this is an upper bound: the variance of
+        continuous Laplace noise.
         """
         scale = self.sensitivity / self.epsilon
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
@@ -550,11 +549,11 @@ class NoisyMarginals:
     Attributes
     ----------
     layout : the layout of the columns.
-    n : the number of rows in the tables and sums: all rows, or approximately the rows outside of rare bins.
+    n : the number of rows in the tables and sums: all rows, or the approximate number of rows outside rare bins.
     tables : the noisy tables.
     sums : the noisy sums.
     rare_bins : the rare bins, whose rows are in no table and no sum.
-    agreements : the agreements of pairs of two-bin columns; None where none were measured.
+    agreements : the agreements of pairs of two-bin columns; None if none were measured.
     """
 
     layout: Layout
@@ -565,7 +564,7 @@ class NoisyMarginals:
     agreements: NoisyAgreements | None = None
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
-        """Return the same measurements on coarser bins: bin b of column c becomes `maps[c][b]`."""
+        """Return the same measurements on coarser bins: bin b of column c becomes bin `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
         sums = tuple(noisy_sum.merge(layout, maps) for noisy_sum in self.sums)
         agreements = self.agreements and self.agreements.merge(layout, maps, self.n)

@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from synthrelease.privacy.charges import Charge
 
 TABLE_WEIGHT = 4
-"""Weight of the means of groups in the budget, in numbers of sums that share one noise; the accuracy over all rows is then
-about the same.
-"""
+"""Weight of the means of groups in the budget, as a number of sums that share one noise. The accuracy over all rows is then
+about the same."""
 
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
@@ -91,7 +90,7 @@ class Model:
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the functions whose sums the question needs; empty where it asks for means of groups."""
+        """Return the functions whose sums the question needs; empty for means of groups."""
         if self.by_group:
             return ()
         found = [] if self.rows.every else [self.product()]
@@ -104,7 +103,7 @@ class Model:
         return tuple(found)
 
     def product(self, *factors: Factor) -> RowFunction:
-        """Return the product of these factors as a function of the rows that the question uses."""
+        """Return the product of these factors, as a function of the rows that the question uses."""
         return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
 
 
@@ -169,7 +168,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The measurements for all questions: sums in blocks that each share one noise, and means of groups, with their epsilons.
+    """The measurements for all questions, with their epsilons: blocks of sums that share one noise, and means of groups.
 
     Attributes
     ----------
@@ -192,8 +191,8 @@ class Measured:
 
     @property
     def blocks(self) -> list[tuple[tuple[RowFunction, ...], Fraction]]:
-        """Return the blocks of sums that share one noise, each with its epsilon; there is more than one block for more than 100
-        sums.
+        """Return the blocks of sums that share one noise, each with its epsilon. More than 100 sums need more than one
+        block.
         """
         number = -(-len(self.functions) // MOST_NUMBERS)
         cut = [self.functions[index::number] for index in range(number)]
@@ -233,7 +232,7 @@ class Measured:
 
     @property
     def rules(self) -> Iterator[Rule]:
-        """Yield the conditions in the questions; the limits in conditions are edges of atomic bins."""
+        """Yield the conditions in the questions. The limits in conditions are edges of atomic bins."""
         for model in self.models:
             yield from (part.rule for part in (*model.factors, *model.groups) if isinstance(part, Indicator))
             if model.rows.rule is not None:

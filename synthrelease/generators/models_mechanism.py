@@ -35,7 +35,7 @@ from synthrelease.generators.row_functions import (
 from synthrelease.privacy.noise import SystemEntropy, discrete_laplace, one_noise
 
 Digits = Mapping[str, np.ndarray]
-"""for each column, an array (n_cells,) with the atomic bin of every distinct row."""
+"""For each column, an (n_cells,) array with the atomic bin of every distinct row."""
 
 
 def measured_models(
@@ -45,7 +45,7 @@ def measured_models(
     transformation: Transformation,
     entropy: SystemEntropy,
 ) -> NoisyModels:
-    """Measure all sums and all tables of shares; each block and each table has its own epsilon.
+    """Measure all sums and all tables of shares. Each block and each table has its own epsilon.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def measured_models(
 def noisy_totals(
     rows: Counts, functions: Sequence[RowFunction], schema: Schema, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[int, ...]:
-    """Measure the sums of some functions over the rows, with one noise; replacing a record changes each sum by at most
+    """Measure the sums of some functions over the rows, with one noise. Replacing a record changes each sum by at most
     STEPS.
     """
     exact = np.array([_total(rows, function, schema) for function in functions], dtype=np.int64)
@@ -74,18 +74,18 @@ def noisy_totals(
 def noisy_shares(
     rows: Counts, table: GroupMeans, transformation: Transformation, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[tuple[int, int, int], ...]:
-    """Measure the three shares of the rows of each group; replacing a record changes these by at most 2 SHARES in l1 norm."""
+    """Measure the three shares of the rows of each group. Replacing a record changes them by at most 2 SHARES in l1 norm."""
     exact = group_shares(rows, table, transformation)
     noisy = discrete_laplace(exact.ravel(), sensitivity=2 * SHARES, epsilon=epsilon, entropy=entropy)
     return tuple((first, second, third) for first, second, third in noisy.reshape(-1, 3).tolist())
 
 
 def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation) -> np.ndarray:
-    """Return the (n_groups, 3) exact sums of the shares (1 - t)^2, 2 t (1 - t) and t^2, t the relative position of a row's
-    value in its limits.
+    """Return the (n_groups, 3) exact sums of the shares (1 - t)^2, 2 t (1 - t) and t^2, where t is the relative position of a
+    row's value in its limits.
 
     These shares determine the number of rows of a group, and its sums of t and t^2. A row that satisfies the conditions of two
-    groups is in the first.
+    groups belongs to the first group.
     """
     schema, by = transformation.schema, table.by
     distinct, digits = _distinct(rows, columns_of([table.value, *table.groups, table.rows]) | ({by} - {""}))
@@ -124,13 +124,13 @@ def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
 
 
 def _values(value: Value, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return the (n_cells,) clipped values, scaled to -1 to 1; 0 where a row has no value."""
+    """Return the (n_cells,) clipped values, scaled to the range from -1 to 1; 0 for rows without a value."""
     scaled = (schema[value.column].atoms.known_numbers - value.middle) / value.half
     return np.clip(np.where(np.isfinite(scaled), scaled, 0.0), -1.0, 1.0)[digits[value.column]]
 
 
 def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return (n_cells,) whether a condition is true of rows."""
+    """Return an (n_cells,) mask of the rows that meet a condition."""
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
@@ -142,7 +142,7 @@ def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
 
 
 def _counted(rows: Rows, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return (n_cells,) whether the question uses rows."""
+    """Return an (n_cells,) mask of the rows that the question uses."""
     kept = np.ones(len(next(iter(digits.values()))), dtype=bool)
     if rows.rule is not None:
         kept &= _meets(rows.rule, schema, digits)

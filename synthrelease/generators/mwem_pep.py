@@ -1,5 +1,4 @@
-"""Define the families MWEM and PEP, which repeatedly measure the counting query with the largest model error and correct the
-model.
+"""Define the families MWEM and PEP, which repeatedly measure the counting query with a large model error and correct the model.
 
 MWEM corrects the model by multiplicative weights, PEP by entropy projections. `CountingQueries` contains the common
 hyperparameters and the fit; each family states its guarantee and its correction.
@@ -42,12 +41,12 @@ class CountingQueries(Generator):
 
     Attributes
     ----------
-    queries : the number of queries to select from, each the count of one cell; at least `iterations`. Example: `queries =
-        [512, 4096]`, `iterations = 100`.
+    queries : the number of queries to select from, each the count of one cell; at least `iterations`. Example: `queries = [512,
+        4096]`, `iterations = 100`.
     iterations : the number of iterations. Each iteration selects and measures one query, with an equal part of the budget.
         Example: `iterations = 100`.
-    inner_updates : the number of corrections of the model in each iteration, by the measured queries with the largest errors.
-        Example: `inner_updates = [25, 100]`.
+    inner_updates : the number of corrections of the model in each iteration. They use the measured queries with the largest
+        errors. Example: `inner_updates = [25, 100]`.
     marginal : the largest number of columns of the tables whose cells are queries. Example: `marginal = [2, 3]`.
     """
 
@@ -73,8 +72,8 @@ class CountingQueries(Generator):
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction
     ) -> DenseModel:
-        """Repeatedly choose a query with a large error, measure it and correct the model, with an equal part of the budget each
-        time.
+        """Repeatedly choose a query with a large error, measure it and correct the model. Each iteration has an equal part
+        of the budget.
         """
         from synthrelease.generators.counting_queries_mechanism import answered
 
@@ -100,7 +99,7 @@ class CountingQueries(Generator):
         return float(self.iterations * (self.queries + self.inner_updates))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit: 500 iterations with 4,096 queries took 11 s on 207,000 cells, mostly for
+        """Return the estimated seconds of a fit. 500 iterations with 4,096 queries took 11 s on 207,000 cells, mostly for
         updates of all cells.
         """
         return self.effort(layout) * layout.n_cells * 2.6e-11
@@ -157,7 +156,7 @@ class MWEM(CountingQueries):
 
 
 class PEP(CountingQueries):
-    """PEP: private entropy projection. Each iteration selects one cell, with a zero-concentrated mechanism, measures it, and
+    """PEP: private entropy projection. Each iteration selects one cell with a zero-concentrated mechanism, measures it, and
     corrects the model.
 
     Examples

@@ -44,13 +44,14 @@ class NestedGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    areas : the columns of areas, from the largest to the smallest, joined by ">": the columns of [geography], or a single
-        column. Each of `tables` may name one of them. A table without a column of areas describes all rows. Associations that
-        the tables of an area do not determine come from the larger area around it. Example: `areas = "region > municipality"`.
-    wanted : the wanted relative error of an average cell, as a share of its count: for tables of all rows, then for the tables
-        of each level. The budget is divided so that the sum of the squares of error / wanted is least. The numbers in front of
-        `tables` multiply the shares; without `wanted` they alone divide the budget. Example: `wanted = "0.002 > 0.01 > 0.1"`,
-        `areas = "region > municipality"`.
+    areas : the columns of areas, from the largest areas to the smallest, with ">" between them: the columns of [geography], or
+        a single column. Each of `tables` may name one of them. A table without a column of areas describes all rows.
+        Associations that the tables of an area do not determine come from the larger area around it. Example: `areas = "region
+        > municipality"`.
+    wanted : the wanted relative error of an average cell, as a share of its count. The first number is for tables of all rows,
+        the next numbers are for the tables of each level. The budget is divided so that the sum of the squares of error /
+        wanted is least. The numbers in front of `tables` multiply the shares; without `wanted` they alone divide the budget.
+        Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
     """
 
     counts: ClassVar[bool] = False
@@ -75,7 +76,7 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(name.strip() for name in self.areas.split(WITHIN))
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
-        """Return the level of a table: 0 for a table without areas, 1 for the largest areas, and so on."""
+        """Return the level of a table: 0 without areas, 1 for the largest areas, and so on."""
         return max(
             (self.chain.index(layout.columns[column]) + 1 for column in columns if layout.columns[column] in self.chain),
             default=0,
@@ -140,9 +141,7 @@ class NestedGenerator(MarginalsGenerator):
             yield Mistake(field="tables", expected=expected, found=f"{cells} cells in one clique of the model")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
-        """Return for each level the number of cells into which a mean area of the level above is divided, by the column of
-        areas.
-        """
+        """Return, by the column of areas, the number of cells into which a mean area of the level above is divided."""
         cells, below, of_below = dict[str, int](), set[int](), 1
         areas = [layout.index(name) for name in self.chain]
         for area, above in zip(reversed(areas), [*reversed(areas[:-1]), None], strict=True):
@@ -162,9 +161,7 @@ class NestedGenerator(MarginalsGenerator):
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Return the model of the other columns together with the tables of areas, after combining the information of all
-        levels.
-        """
+        """Return the model of the other columns with the tables of areas, after the information of all levels is combined."""
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
         of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}
@@ -191,7 +188,7 @@ class NestedGenerator(MarginalsGenerator):
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the column sets that the model ties together, and the dependencies of areas.
+        """Return the column sets that the model connects, and the columns on which areas depend.
 
         Areas are drawn after the other columns. The area of a row depends on the area of the level above, and on the columns in
         tables of its level and of the levels below.
@@ -209,7 +206,7 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table; tables of areas are matched without a prior."""
+        """Return the noise of each table. Tables of areas are matched without a prior."""
         noises = super().count_noise(layout, charge)
         return {
             columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in noises.items()
@@ -236,8 +233,8 @@ class NestedGenerator(MarginalsGenerator):
         return "with rows and with the cells of the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated peak number of cells: of sampling the other columns, of allotting rows of an area, or of the
-        measurements.
+        """Return the estimated largest number of cells in memory: of sampling the other columns, of allotting the rows of an
+        area, or of the measurements.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
@@ -295,7 +292,7 @@ class NestedPure(NestedGenerator):
 
 
 def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility) -> AreaTable:
-    """Return a measured table with the axis of areas first; for a table without areas this axis has length 1."""
+    """Return a measured table with the axis of areas first. For a table without areas, this axis has length 1."""
     is_empty = plausibility.structural_zeros(table.columns)
     values, variance = np.where(is_empty, 0.0, table.values), np.where(is_empty, 0.0, table.variance())
     if area is None:
@@ -306,7 +303,7 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
 
 
 def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """Return a table over all areas as a `NoisyMarginal`; a cell that is known to be empty gets the noise of a measured
+    """Return a table over all areas as a `NoisyMarginal`. A cell that is known to be empty gets the noise of a measured
     cell.
     """
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)

@@ -1,9 +1,9 @@
 """Combine noisy tables of areas on several levels, and allot rows to areas level by level. All of this is post-processing.
 
-Every row of an area goes to one of the areas in it, so counts add up exactly. Tables of the smaller areas are adjusted to add
-up to the rows of the larger area (`placed`), and made consistent and non-negative. The rows are then divided in equal
-proportions, raked to these tables (iterative proportional fitting). Whole rows are divided for one combination of columns after
-the other, and rounding errors are carried to the next combination (error diffusion).
+Every row of an area goes to one of the smaller areas in it, so counts add up exactly. Tables of the smaller areas are adjusted
+to add up to the rows of the larger area (`placed`), and made consistent and non-negative. The rows are then divided in equal
+proportions, which are raked to these tables (iterative proportional fitting). Whole rows are divided for one combination of
+columns after the other, and rounding errors are carried to the next combination (error diffusion).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AreaTable:
     ----------
     columns : the increasing columns other than the area.
     values : the counts.
-    variance : the noise variances; 0 where a cell is known to be empty.
+    variance : the noise variances; 0 for cells that are known to be empty.
     """
 
     columns: Columns
@@ -62,7 +62,7 @@ class Level:
 
 
 def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
-    """Return for each level, the largest areas first, the area of the level above that contains each area.
+    """Return, for each level, the area of the level above that contains each area. The largest areas come first.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
 
 
 def combined(tables: Iterable[AreaTable]) -> tuple[AreaTable, ...]:
-    """Return one table for each set of columns; estimates of the same count are averaged by their precisions."""
+    """Return one table for each set of columns. Estimates of the same count are averaged by precision."""
     by_columns: dict[Columns, list[AreaTable]] = {}
     for table in tables:
         by_columns.setdefault(table.columns, []).append(table)
@@ -108,7 +108,7 @@ def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
-    """Return the table of the larger `areas`, as the sums over the areas in each of them."""
+    """Return the table of the larger `areas`: the sums over the smaller areas in each of them."""
     values, variance = (np.zeros((areas, *table.values.shape[1:])) for _ in range(2))
     np.add.at(values, home, table.values)
     np.add.at(variance, home, table.variance)
@@ -129,8 +129,8 @@ def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.nda
 def levels_of(
     areas: Sequence[int], tables: Mapping[int, Sequence[AreaTable]], plausibility: Plausibility
 ) -> tuple[tuple[Level, ...], tuple[AreaTable, ...]]:
-    """Return the levels, the largest areas first, each combined with the levels below, and the tables of the sums over all
-    areas.
+    """Return the levels and the tables of the sums over all areas. The largest areas come first, and each level is combined
+    with the levels below.
 
     Parameters
     ----------
@@ -149,12 +149,12 @@ def levels_of(
 
 _MOST_SWEEPS = 60
 _NEAR = 0.05
-"""Raking ends when no count of a table differs from its target by more than this, in rows."""
+"""Raking ends when no count of a table differs from its target by more than this number of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """A target table of the areas in an area.
+    """A target table of the smaller areas in an area.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def allotted(
     scale: float,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Return the (areas, combinations) whole numbers of rows for each area; over the areas they add up to `counts`.
+    """Return the (areas, combinations) whole numbers of rows for each area. Over the areas they add up to `counts`.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def agreed(
     """Return the target tables for raking: non-negative, approximately consistent, and adding up to the rows of the larger
     area.
 
-    A table whose columns are all in another table is omitted, because the other table contains its information by then.
+    A table whose columns are all in another table is omitted, because the other table then contains its information.
     """
     areas, moved, cells = tables[0].values.shape[0], list[_WantedTable](), list[np.ndarray]()
     for table in tables:
@@ -225,7 +225,7 @@ def agreed(
 
 @dataclass
 class _WantedTable:
-    """A table of areas while it is made consistent with others: the axis of areas first, then one axis for each column."""
+    """A table of areas while it is made consistent with others. The axis of areas comes first, then an axis for each column."""
 
     columns: Columns
     values: np.ndarray
@@ -237,7 +237,7 @@ class _WantedTable:
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """Return for each cell of the margin the number of its cells that may have rows."""
+        """Return, for each cell of the margin, the number of its cells that may have rows."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
@@ -249,7 +249,8 @@ class _WantedTable:
 
 
 def _agree(tables: Sequence[_WantedTable]) -> None:
-    """Replace the margins of all tables on common columns by their mean, weighted by precision, small sets of columns first.
+    """Replace the margins of all tables on common columns by their mean, weighted by precision. Small sets of columns come
+    first.
 
     See Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4. A table has the same weight in all areas, so that sums over
     areas do not change.
@@ -272,7 +273,7 @@ def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
     """Return the (areas, combinations) expected rows: equal proportions in all areas, raked to the target tables and the
     counts.
 
-    The counts are met exactly up to rounding, the tables as closely as possible.
+    The counts are met exactly (up to rounding), and the tables as closely as possible.
     """
     from scipy.sparse import csr_matrix
 
@@ -296,8 +297,8 @@ def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
 
 
 def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the rows scaled to the count of every combination; a combination without rows in any area is divided by the areas'
-    shares.
+    """Return the rows scaled to the count of every combination. A combination without rows in any area is divided by the
+    shares of the areas.
     """
     reached = rows.sum(axis=0)
     scaled = rows * np.divide(counts, reached, out=np.zeros(len(counts)), where=reached > 0)
@@ -307,9 +308,9 @@ def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np
 def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Round expected rows to (areas, combinations) whole numbers that add up to `counts` over the areas.
 
-    Combinations are divided one after the other. An area that got too few rows so far has priority for the next combination, so
-    that its total number of rows is close to its expected number, too. A combination with expected number 0 in an area gets no
-    row there.
+    Combinations are divided one after the other. An area with too few rows so far has priority for the next combination. So its
+    total number of rows is close to the expected number, too. A combination with expected number 0 in an area gets no row
+    there.
     """
     whole = np.zeros(expected.shape, dtype=np.int64)
     owed = generator.random(len(expected))
@@ -350,7 +351,7 @@ class NestedModel:
     ----------
     layout : the layout of all columns.
     others : the increasing columns other than areas; the tables of areas have only such columns.
-    whole : the model of these columns; None where there are none.
+    whole : the model of these columns; None if there are none.
     levels : the levels of areas, the largest areas first.
     n : the number of rows of the measured table.
     """
@@ -362,7 +363,7 @@ class NestedModel:
     n: int
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows; their areas are drawn level by level."""
+        """Return n rows, whose areas are drawn level by level."""
         if self.whole is None:
             bins, counts = dict[int, np.ndarray](), np.array([n])
         else:
@@ -384,8 +385,8 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Allot the rows of all cells to the areas of one level: return for every new cell its original cell, its area and its
-        rows.
+        """Allot the rows of all cells to the areas of one level. Return the original cell, the area and the rows of every new
+        cell.
 
         Parameters
         ----------
@@ -437,7 +438,7 @@ def _dealt(
     *,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Assign the rows of each combination of columns to areas at random, with the given number for each area.
+    """Assign the rows of each combination of columns to areas at random. The number of rows for each area is given.
 
     The tables of areas distinguish rows only by these columns, so all rows of a combination are exchangeable.
 

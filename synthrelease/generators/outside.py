@@ -1,6 +1,4 @@
-"""Run a generator of another package, which gets only noisy tables and sums, so that its privacy does not depend on its
-code.
-"""
+"""Run a generator of another package. It gets only noisy tables and sums, so its privacy does not depend on its code."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NoisyTables:
-    """The noisy tables and sums that a generator of another package may request; each answer takes a share of the budget of its
+    """The noisy tables and sums that a generator of another package may request. Each answer takes a share of the budget of its
     fit.
 
     Attributes
@@ -35,8 +33,8 @@ class NoisyTables:
 
     Privacy
     -------
-    All answers together are covered by the charge of the fit, for any requests in any order, also if they depend on earlier
-    answers: shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
+    All answers together are covered by the charge of the fit, for any requests in any order, which may depend on earlier
+    answers. Shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
     """
 
     def __init__(self, tables: PrivateTables, layout: Layout, n: int):
@@ -58,7 +56,7 @@ class NoisyTables:
 
         Raises
         ------
-        ValueError : when the share exceeds `left`, or for invalid columns; nothing is read then.
+        ValueError : when the share exceeds `left`, or columns are invalid; nothing is read then.
         """
         return self._tables.table(self._checked(columns), self._part(share))
 
@@ -67,10 +65,9 @@ class NoisyTables:
 
         Parameters
         ----------
-        columns : as for `table`.
-        scores : public whole numbers between -10^6 and 10^6, one for each cell of the table of these columns. Replacing a
-            record changes the sum by at most the highest minus the lowest score.
-        share : as for `table`.
+        columns : as in `table`. scores : public whole numbers between -10^6 and 10^6, one for each cell of the table of these
+            columns. Replacing a record changes the sum by at most the highest minus the lowest score.
+        share : as in `table`.
         """
         return self._tables.total(self._checked(columns), scores, self._part(share))
 
@@ -103,7 +100,7 @@ class OutsideGenerator(Generator):
 
     guarantee = "pure"
     RESERVED: ClassVar[frozenset[str]] = frozenset(("charge", "fit", "count_noise", "gaussian", "by_library", "most_rows"))
-    """Names that determine noise and charge; a subclass that defines one of them is refused."""
+    """Names that determine noise and charge. A subclass that defines one of them is refused."""
 
     def build(self, ask: NoisyTables, background: Background) -> Model:
         """Request noisy tables from `ask`, and return a model whose `sample(n, generator)` returns exactly n rows as `Counts`
@@ -116,7 +113,7 @@ class OutsideGenerator(Generator):
         return (pure_charge if self.guarantee == "pure" else zero_concentrated)(GENERATION, epsilon, because)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
-        """Run the package's `build` with noisy access to the counts, within the budget of the charge.
+        """Run the package's `build` with noisy answers about the counts, within the budget of the charge.
 
         Privacy
         -------
@@ -134,7 +131,7 @@ class OutsideGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class _Checked:
-    """A model of another package; the layout and number of its rows are checked before use."""
+    """A model of another package. The layout and the number of its rows are checked before use."""
 
     model: Model
     layout: Layout

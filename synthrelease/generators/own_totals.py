@@ -13,8 +13,8 @@ from synthrelease.data.schema import STEPS
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:
     """Return the exact sum over rows of a product of factors, in whole steps from 0 to STEPS per row.
 
-    The steps of a row are a function of the row alone, independently of other rows: a product of numbers in a fixed order,
-    rounded and limited to 0 to STEPS.
+    The steps of a row are a function of the row alone: a product of numbers in a fixed order, rounded and limited to the range
+    from 0 to STEPS.
 
     Parameters
     ----------
@@ -31,6 +31,6 @@ def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray
 
 
 def in_steps(products: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    """Return products of own values in steps from 0 to STEPS between the ends, as floats."""
+    """Return products of own values as steps from 0 to STEPS between `ends`, as floats."""
     low, high = ends
     return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)

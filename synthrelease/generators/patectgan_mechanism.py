@@ -52,19 +52,19 @@ class Pairs:
         return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return (pairs, rows) the index of the cell of each pair of bins of each row, from the (rows,) bins of every
+        """Return the (pairs, rows) index of the cell of each pair of bins of each row, from the (rows,) bins of every
         column.
         """
         cells = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
         return np.stack(cells)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
-        """Return (tables, cells) how many more rows have each pair of bins than under independence; for a column with itself,
+        """Return the (tables, cells) surplus of rows with each pair of bins over independence. For a column with itself, return
         the number of rows in each bin.
 
         Parameters
         ----------
-        tables : (tables, cells) counts of pairs, or expected counts; each row of the array is treated separately.
+        tables : (tables, cells) counts of pairs, or expected counts. Each row of the array is treated separately.
         """
         surpluses = []
         for start, (a, b) in zip(self._starts, self.columns, strict=False):
@@ -88,7 +88,7 @@ class Teachers:
 
     @cached_property
     def surplus(self) -> np.ndarray:
-        """Return (teachers, cells of all pairs) the surplus of each teacher's counts (`Pairs.surplus`). Use it only after all
+        """Return the (teachers, cells of all pairs) surplus of each teacher's counts (`Pairs.surplus`). Use it only after all
         rows are assigned, because it is cached.
         """
         return self.pairs.surplus(self.tables)
@@ -111,7 +111,7 @@ class Teachers:
             np.add.at(flat, owners * self.pairs.cells + places, 1)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray) -> np.ndarray:
-        """Return (rows,) int64: the number of teachers that vote that each of these public rows is real.
+        """Return the (rows,) int64 numbers of teachers that vote that each of these public rows is real.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Teachers:
 
         Notes
         -----
-        A teacher sums surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compares the sum with that
+        A teacher sums surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compares the sum with the sum
         for generated rows. So a vote is a function of the teacher's own row of `tables` and of public numbers.
         """
         weights, usual = 1 / np.sqrt(expected + 1), self.pairs.surplus(expected[None])[0]
@@ -152,7 +152,7 @@ class NoisyVotes(Budgeted):
         self._teachers = Teachers.dealt(counts, pairs, teachers, entropy)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray, part: Fraction) -> np.ndarray:
-        """Return (rows,) noisy numbers of teachers that vote that each of these public rows is real, for this part of the
+        """Return the (rows,) noisy numbers of teachers that vote that each of these public rows is real, at this part of the
         budget.
         """
         self._take(part)
@@ -162,7 +162,7 @@ class NoisyVotes(Budgeted):
 def dealt_out(
     counts: Counts, budget: Fraction, entropy: SystemEntropy, first: Fraction, pairs: Pairs, teachers: int
 ) -> NoisyVotes:
-    """Return private counts wrapped in `NoisyVotes`: the charge covers all answers, and nothing else leaves the wrapper."""
+    """Wrap private counts in `NoisyVotes`. The charge covers all answers, and nothing else leaves the wrapper."""
     return NoisyVotes(counts, budget, entropy, first, pairs, teachers)
 
 

@@ -38,11 +38,12 @@ if TYPE_CHECKING:
 # result depends on the sizes of the columns, on the columns that are already placed, and on two bounds.
 
 _ORDERS_PER_SET = 4
-"""Number of column orders that are tried per wanted set; different orders may lead to the same set."""
+"""Number of column orders that are tried per wanted set. Different orders may lead to the same set."""
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
-    """Return all maximal parent sets if there are at most `limit`; otherwise at most `limit` sets, chosen by a public rule.
+    """Return all maximal parent sets if there are at most `limit`. Otherwise, return at most `limit` sets that a public rule
+    chooses.
 
     The rule uses a fixed sequence of orders of all columns. For each order, placed columns are added to the set in this order
     while they fit. Such a set cannot be extended, so it is maximal, and every maximal set results from some order. The orders
@@ -76,7 +77,7 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
 
 def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
-    """Yield each maximal set of at most `most` placed columns with at most `bound` joint cells, once.
+    """Yield each maximal set once, of at most `most` placed columns with at most `bound` joint cells.
 
     If no column fits, the empty set is yielded, so that every column has a choice. Columns are taken or omitted from small to
     large. The first omitted column is the smallest column outside the set, so the set is maximal if and only if this column no
@@ -89,8 +90,8 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
     n, most = len(columns), max(most, 0)
 
     def extended(taken: tuple[int, ...], start: int, room: int, left_out: float) -> Iterator[tuple[int, ...]]:
-        """Yield the maximal sets that begin with `taken`: the cells may grow by a factor of `room`, and `left_out` is the size
-        of the smallest omitted column.
+        """Yield the maximal sets that begin with `taken`. The cells may grow by a factor of `room`, and `left_out` is the
+        size of the smallest omitted column.
         """
         if len(taken) == most or room < min(left_out, spans[start] if start < n else math.inf):
             yield tuple(sorted(taken))
@@ -119,16 +120,18 @@ def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) ->
 
 @lru_cache(maxsize=4096)
 def _order(number: int, n_columns: int) -> tuple[int, ...]:
-    """Return a fixed pseudo-random order of the columns, by digests of the two numbers; it is the same on every machine."""
+    """Return a fixed pseudo-random order of the columns, from digests of the two numbers. The order is the same on every
+    machine.
+    """
     return tuple(sorted(range(n_columns), key=lambda column: blake2b(f"{number}:{column}".encode(), digest_size=8).digest()))
 
 
 MOST_PAIRS = 2048
-"""Approximate number of (parents, column) pairs that compete in a choice; each column gets an equal share."""
+"""Approximate number of (parents, column) pairs that compete in a choice. Each column gets an equal share."""
 
 
 class PrivBayes(Generator):
-    """PrivBayes: a Bayesian network. The structure of the network is selected privately, and the tables of its nodes get noise.
+    """PrivBayes: a Bayesian network. Its structure is selected privately, and the tables of its nodes get noise.
 
     Attributes
     ----------
@@ -210,7 +213,7 @@ class PrivBayes(Generator):
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit: each choice evaluates up to `MOST_PAIRS` tables, and each measured cell gets
+        """Return the estimated seconds of a fit. Each choice evaluates up to `MOST_PAIRS` tables, and each measured cell gets
         noise.
 
         The number of cells for a theta depends on the budget; an epsilon of 4 is assumed.
@@ -229,8 +232,8 @@ class PrivBayes(Generator):
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
         """Return the function that determines the possible parent sets of a column, given the columns already placed.
 
-        These are all maximal sets, or, where they exceed the column's share of `MOST_PAIRS`, a selection by the rule of
-        `competing_sets`.
+        These are all maximal sets. If they exceed the column's share of `MOST_PAIRS`, the rule of `competing_sets` selects
+        among them.
 
         Privacy
         -------

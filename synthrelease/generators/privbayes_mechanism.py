@@ -36,14 +36,15 @@ def measured(
     selector: str,
     entropy: SystemEntropy,
 ) -> list[NoisyTable]:
-    """Choose the structure, then measure its tables, and return these."""
+    """Choose the structure, then measure and return its tables."""
     marginals = lattice(counts)
     network = _choose_structure(marginals, n, parent_sets, epsilon_structure, selector, entropy)
     return _measure(marginals, network, epsilon_tables, entropy)
 
 
 def dependence_score(joint: np.ndarray, n: int) -> int:
-    """Return the dependence of the last axis on the other axes, an exact integer: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X, P).
+    """Return the dependence of the last axis on the other axes, as an exact integer: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X,
+    P).
 
     R(X, P) = 1/2 sum |Pr[x,p] - Pr[x] Pr[p]| is the score of PrivBayes (Zhang et al. 2014, Section 4.3).
 
@@ -59,7 +60,7 @@ def dependence_score(joint: np.ndarray, n: int) -> int:
 
 
 def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.ndarray) -> int:
-    """Return the same sum, exactly, where its terms exceed 64 bits, up to 2^40 rows; each term is split into high 2^64 + low.
+    """Return the same sum exactly, for up to 2^40 rows, if its terms exceed 64 bits. Each term is split into high 2^64 + low.
 
     The low part is the term modulo 2^64, in [-2^63, 2^63). The remainder divided by 2^64 is a whole number, which doubles
     approximate with an error of at most (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.
@@ -117,7 +118,7 @@ def _choose_structure(
 def _measure(
     marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction, entropy: SystemEntropy = SYSTEM
 ) -> list[NoisyTable]:
-    """Measure one joint table per column with noise, with axes (parents..., column).
+    """Measure one joint table per column with noise. Its axes are (parents..., column).
 
     Privacy
     -------

@@ -27,7 +27,7 @@ class Projection(SpecTable):
     """The base class of projections: the settings of one projection, validated as in the configuration file.
 
     A new projection needs one file with a subclass, one line in `PROJECTIONS`, and examples (tests/examples). The subclass
-    states its description, its guaranteed count and how `init` drafts it; tests/test_contracts.py checks this.
+    states its description, its guaranteed count, and whether `init` drafts it. tests/test_contracts.py checks this.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Projection(SpecTable):
     """
 
     draft: ClassVar[Mapping[str, object]] = {}
-    """Settings that `init` writes into a draft, by key; empty where `init` drafts no such projection."""
+    """Settings that `init` writes into a draft, by key; empty if `init` drafts no such projection."""
 
     no_draft: ClassVar[str] = ""
     """The reason why `init` drafts no such projection."""
@@ -44,7 +44,7 @@ class Projection(SpecTable):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence for the card that describes the change of the rows."""
+        """Return the sentence on the card that describes how the projection changes rows."""
         raise NotImplementedError
 
     @property
@@ -63,7 +63,7 @@ class Projection(SpecTable):
         raise NotImplementedError
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """Return the projected table, with the same number of rows. It uses synthetic rows only, and has no privacy cost.
+        """Return the projected table, with the same number of rows. Only synthetic rows are used, so this has no privacy cost.
 
         Raises
         ------
@@ -84,8 +84,8 @@ class FrequentCombinations(Projection):
     Attributes
     ----------
     columns : the number of columns of a combination. Combinations of fewer columns then occur at least as often. With many
-        columns few rows remain, so try the setting in a rehearsal. Example: `columns = 2`.
-    minimum_count : the least number of times that each combination occurs. Example: `minimum_count = 5`.
+        columns, few rows remain, so try the setting in a rehearsal. Example: `columns = 2`.
+    minimum_count : the smallest number of times that a combination may occur. Example: `minimum_count = 5`.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class FrequentCombinations(Projection):
 
 
 def _occurrences(table: Counts, columns: tuple[int, ...]) -> np.ndarray:
-    """Return (n_cells,) the number of rows that have the same bins of these columns as each cell."""
+    """Return the (n_cells,) number of rows that have the same bins of these columns as each cell."""
     parts = table.project(columns)
     cells = parts.find([table.bins[column] for column in columns])
     return parts.counts[cells]
@@ -168,7 +168,7 @@ class MinimumCount(Projection):
 
     Attributes
     ----------
-    minimum_count : the least number of times that each distinct row of the released table occurs. Example: `minimum_count =
+    minimum_count : the smallest number of times that a distinct row of the released table may occur. Example: `minimum_count =
         [2, 3]`.
     keep : the method that draws the distinct rows to keep. Each method keeps a row with the same probability. "random" draws
         them independently, as in the paper. "spread" takes rows at equal distances along an order in which rows with rare bins
@@ -209,9 +209,9 @@ class MinimumCount(Projection):
         """Return the projected table, with the same number of rows.
 
         Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that occur m times or
-        more do not change. The rows that are missing after rounding (fewer than m for each k) are added to kept rows at random.
-        With `keep = "nested"` the kept rows are drawn in m - 1 steps (theory 7.3, nested minimum count). This is
-        post-processing of a synthetic table, without a privacy cost.
+        more do not change. The rows that are missing after rounding (fewer than m for each k) are added as copies of kept rows,
+        chosen at random. With `keep = "nested"` the kept rows are drawn in m - 1 steps (theory 7.3, nested minimum count). This
+        is post-processing of a synthetic table, without a privacy cost.
 
         Raises
         ------
@@ -245,7 +245,7 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
 
     Parameters
     ----------
-    counts : (n_cells,) how often each row occurs.
+    counts : (n_cells,) the number of times that each row occurs.
     """
     chosen = np.zeros(0, dtype=np.int64)
     for k in range(1, minimum_count):
@@ -255,7 +255,9 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
 
 
 def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator) -> Counts:
-    """Return the table with these counts; missing rows are added one by one to kept cells at random."""
+    """Return the table with these counts. Missing rows are added one by one, as copies of kept rows that are chosen at
+    random.
+    """
     missing = table.total - int(counts.sum())
     if missing:
         cells = np.flatnonzero(counts)

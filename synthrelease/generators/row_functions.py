@@ -1,6 +1,5 @@
-"""Define bounded public functions of one row whose sums are measured: products of own values and indicators, and shares of
-rows.
-"""
+"""Define bounded public functions of one row whose sums are measured: products of own values and indicators, and shares of a
+row."""
 
 from __future__ import annotations
 
@@ -10,10 +9,10 @@ from dataclasses import dataclass
 from synthrelease.data.rules import Rule, comparisons
 
 STEPS = 2**20
-"""A row adds a whole number of steps to a sum, from 0 to this number."""
+"""Largest number of steps that a row adds to a sum. A row adds a whole number of steps, at least 0."""
 
 SHARE_STEPS = 2**15
-"""Number of steps between the limits of a value, to which values are rounded before the shares of a row are computed."""
+"""Number of steps between the limits of a value. Values are rounded to these steps before the shares of a row are computed."""
 
 SHARES = SHARE_STEPS**2
 """The sum of the three shares that a row adds to its group."""
@@ -24,7 +23,9 @@ MOST_ROWS = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """The function of a row that returns its own value in a column, clipped to public limits and scaled to -1 to 1."""
+    """The function of a row that returns the row's own value in a column, clipped to public limits and scaled to the range
+    from -1 to 1.
+    """
 
     column: str
     low: float
@@ -72,7 +73,7 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class RowFunction:
-    """The function of a row that returns the product of at most two factors if the row is used, otherwise 0."""
+    """The function of a row that returns a product of at most two factors if the row is used, otherwise 0."""
 
     factors: tuple[Factor, ...]
     rows: Rows
@@ -92,7 +93,7 @@ class RowFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMeans:
-    """The mean of a value in each group: in each released bin of a column, or among the rows that satisfy each of two
+    """The means of a value in groups: in each released bin of a column, or among the rows that satisfy each of two
     conditions.
     """
 

@@ -1,8 +1,8 @@
 """Parse and evaluate sums of public scores over rows, which are measured as one number instead of a table of many noisy cells.
 
-A product moment, a mean or the size of a rare bin is a sum over all rows of a score that depends on each row's bins. A sum that
-is measured as one number has the noise of one number. A sum that is computed from a measured table has the noise of all cells,
-mostly of cells with extreme scores.
+A product moment, a mean or the size of a rare bin is a sum over all rows of a score, which depends on the row's bins. If the
+sum is measured as one number, it has the noise of one number. If it is computed from a measured table, it has the noise of all
+cells, mostly of cells with extreme scores.
 
 A score may also be the own value of a row. The mean of a column, or a product moment of two columns, is then computed from the
 values of the rows, and not from representative values of their bins.
@@ -43,7 +43,7 @@ _EXPECTED = (
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreFactor:
-    """The scores of the bins of one column: one score for each bin, or two limits between which scores are evenly spaced
+    """The scores of the bins of one column: a score for each bin, or two limits between which scores are evenly spaced
     (`spread`).
     """
 
@@ -100,15 +100,15 @@ class ScoredSum:
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
-        """Return the increasing indices of its columns."""
+        """Return the increasing indices of the sum's columns."""
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
         """Return the public score of a row in each cell, from 0 to STEPS, with one axis per column of the sum.
 
-        Without own values the scores are exact whole numbers in a read-only array. With own values they are floats, computed
-        from representative values: the score of a row of a released table. If the layout has no representative values, they are
-        the scores of rows without values.
+        Without own values the scores are exact whole numbers in a read-only array. With own values, the scores are floats,
+        computed from representative values, as for a row of a released table. If the layout has no representative values, the
+        scores are those of rows without values.
         """
         if not self.own_values_of:
             return _steps(self, layout)
@@ -142,7 +142,7 @@ class ScoredSum:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest product of a row."""
+        """Return the smallest and the largest product that a row can have."""
         low, high = 1.0, 1.0
         for factor in self.factors:
             scores = factor.ends if isinstance(factor, OwnValue) else [float(score) for score in factor.scores]
@@ -249,7 +249,7 @@ def terms_of(formula: str) -> list[str]:
 
 
 def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:
-    """Return scores on coarser bins: the mean score of the bins that are merged."""
+    """Return scores on coarser bins. A coarser bin gets the mean score of the bins that are merged."""
     for axis, column in enumerate(columns):
         added = with_merged_bins(scores.astype(float), axis, maps[column], sizes[column])
         number = np.bincount(maps[column], minlength=sizes[column])
@@ -258,7 +258,7 @@ def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[in
 
 
 def own_values_of(text: str) -> set[str]:
-    """Return the columns whose own values a formula names, also if the formula is otherwise invalid."""
+    """Return the columns whose own values a formula names, even if the formula is otherwise invalid."""
     return {match["column"] for match in _OWN.finditer(text)}
 
 

@@ -1,5 +1,5 @@
-"""Define the families MST and AIM, which run smartnoise-synth 1.0.8 (on mbi 1.1) with this package's noise, choices and
-sampling.
+"""Define the families MST and AIM, which run smartnoise-synth 1.0.8 (on mbi 1.1) with the noise, choices and sampling of this
+package.
 
 The library determines which tables are measured, and fits the model. Three parts of it are replaced (docs/generators.md):
 
@@ -58,8 +58,8 @@ class LibraryGenerator(Generator):
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0
-    """Seconds of a fit of the births data with six columns; the library's optimiser takes nearly all of this, and its work
-    grows with the columns.
+    """Seconds of a fit of the births data with six columns. The library's optimiser takes nearly all of this time, and more
+    with more columns.
     """
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
@@ -84,7 +84,7 @@ class LibraryGenerator(Generator):
         return replacing_one(self._by_library(epsilon))
 
     def rho_of_library(self, charge: Charge) -> Fraction:
-        """Return the rho that the library gets.
+        """Return the rho for the library.
 
         Privacy
         -------
@@ -144,9 +144,9 @@ class AIM(LibraryGenerator):
     Attributes
     ----------
     degree : the number of columns of the tables that may be selected. Example: `degree = 3`.
-    rounds : the budget is divided by this number to give the budget of one round. The number must be at least the number of
-        columns. Otherwise the library would spend more than its budget on single columns. Depending on noisy answers, there may
-        be fewer or more rounds. Example: `rounds = [16, 96]`.
+    rounds : the budget of one round is the whole budget divided by this number. The number must be at least the number of
+        columns. Otherwise the library would spend more than its budget on single columns. The actual number of rounds depends
+        on noisy answers. Example: `rounds = [16, 96]`.
     max_model_size : the largest size of the model's junction tree, in megabytes. Example: `max_model_size = 20`.
 
     Examples
@@ -173,7 +173,7 @@ class AIM(LibraryGenerator):
             yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
-        """Run the library behind the door, and build a network of what it fitted.
+        """Run the library inside `spend`, and build a network from its fitted model.
 
         Privacy
         -------
@@ -206,7 +206,7 @@ class MST(LibraryGenerator):
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
-        """Run the library behind the door, and build a network of what it fitted.
+        """Run the library inside `spend`, and build a network from its fitted model.
 
         Privacy
         -------

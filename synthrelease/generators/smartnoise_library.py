@@ -50,12 +50,12 @@ def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
 
 
 def library_budget(rho: Fraction) -> float:
-    """Return the rho as a float for the library, slightly reduced to allow for the rounding of its sums."""
+    """Return the rho for the library as a float, slightly reduced to allow for the rounding of the library's sums."""
     return float(rho) * (1 - 1e-9)
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
-    """Undo MST's merging of bins with small noisy counts: the share of its last bin is divided evenly among the merged bins."""
+    """Undo MST's merging of bins with small noisy counts. The share of its last bin is divided evenly among the merged bins."""
     for axis, column in enumerate(columns):
         supported = supports[column]
         if not supported.all():

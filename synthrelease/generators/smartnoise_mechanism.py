@@ -94,8 +94,8 @@ def run_aim(
 
 
 def dataset(counts: Counts) -> Any:
-    """Return the rows as the library's data set, over the whole public domain. A single column gets a second column with one
-    bin.
+    """Return the rows as the library's data set, over the whole public domain. A table of one column gets a second column
+    with one bin.
     """
     import pandas as pd
     from mbi import Dataset, Domain
@@ -109,7 +109,7 @@ def dataset(counts: Counts) -> Any:
 class Randomness:
     """The noise and choices for a library, drawn by `privacy.noise`, with an account of their costs.
 
-    The account does not depend on the library's own: a draw that would exceed `rho` is refused.
+    The account does not depend on the library's own account. A draw that would exceed `rho` is refused.
 
     Privacy
     -------
@@ -127,8 +127,8 @@ class Randomness:
         return noise[0] if size is None else noise.tolist()
 
     def choose(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
-        """Choose the index of a high score by the exponential mechanism, on scores rounded down, whose sensitivity is one step
-        larger.
+        """Choose the index of a high score by the exponential mechanism. Scores are rounded down, which makes their sensitivity
+        one step larger.
 
         This step also covers rounding errors of the scores, as long as these differ by less than a step between neighbours. The
         l1 distances of exact counts from public numbers, in double precision as in mbi, have an error below 2^-17 for tables of

@@ -23,12 +23,14 @@ class Configuration:
 
     @property
     def model_key(self) -> str:
-        """Return a key of everything on which the model of shared measurements depends: all parts except the projection."""
+        """Return a key that identifies the model of shared measurements: all parts of the configuration except the
+        projection.
+        """
         described = self.describe()
         return json.dumps([described["transformation"], described["generator"]], sort_keys=True)
 
     def describe(self) -> dict[str, object]:
-        """Return the configuration as plain values for release.json and the terminal."""
+        """Return the configuration as plain values, for release.json and the terminal."""
         return {
             "transformation": self.transformation.choice,
             "generator": self.generator.model_dump(mode="json", exclude_none=True),
@@ -37,7 +39,7 @@ class Configuration:
 
 
 def join(column: Column, binnings: Sequence[Binning]) -> Binning:
-    """Return the coarsest common refinement of some binnings of a column, which is one of them if it refines all others."""
+    """Return the coarsest common refinement of some binnings of a column. This is one of them if it refines all others."""
     for binning in binnings:
         if all(binning.refines(other) for other in binnings):
             return binning
@@ -73,7 +75,7 @@ class ConfigurationSpace:
 
     @cached_property
     def common(self) -> Transformation:
-        """Return the transformation with the coarsest bins whose unions are the bins of every transformation; shared
+        """Return the transformation with the coarsest bins whose unions are the bins of every transformation. Shared
         measurements use these bins.
         """
         joined = [
