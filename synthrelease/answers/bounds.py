@@ -352,8 +352,8 @@ def bound(
         The released answer uses representative values of bins.
     minus : a second condition. The answer is then the answer for `query` minus the answer for `minus`.
     confidence : at least 0.5 and below 1.
-    acceptance : the caller's lower bound on the probability that a round is accepted. It can make bounds narrower if a figure
-        is close to its threshold (docs/estimates.md).
+    acceptance : the caller's lower bound on the probability that a round is accepted. It can make bounds narrower if a
+        criterion value is close to its threshold (docs/estimates.md).
 
     Raises
     ------

@@ -1,20 +1,23 @@
 """Compute limits of true errors from a release: its criterion values, its measured tables and the draw of its rows.
 
-Every criterion value of a release met its threshold. Such a figure is the true error E of the candidate plus Laplace noise of
-scale b. It is published only if it is at most the threshold T. Bad candidates are published only with lucky noise, so "figure +
-b ln(1 / (2 risk))" is too small a limit. The limit below takes this selection into account. With F the distribution function of
-the noise, a figure as low as v has, among accepted figures of a candidate with true error E, the probability
+Every criterion value of a release met its threshold. Such a criterion value is the true error E of the candidate plus Laplace
+noise of scale b. It is published only if it is at most the threshold T. Bad candidates are published only with lucky noise, so
+"criterion value + b ln(1 / (2 risk))" is too small a limit. The limit below takes this selection into account. With F the
+distribution function of the noise, a criterion value as low as v has, among accepted criterion values of a candidate with true
+error E, the probability
 
     p(v; E) = F(v - E) / F(T - E),
 
-which falls as E grows and stays at kappa = exp(-(T - v)/b) for every E >= T, because the distribution of an accepted figure no
-longer depends on a true error E above the threshold. The limit is the E at which p(v; E) reaches the risk: with kappa < risk
+which falls as E grows and stays at kappa = exp(-(T - v)/b) for every E >= T, because the distribution of an accepted criterion
+value no longer depends on a true error E above the threshold. The limit is the E at which p(v; E) reaches the risk: with kappa
+< risk
 
     v + b ln( (1 - sqrt(1 - kappa / risk)) / kappa ),
 
-never above T; for a figure far below the threshold it is v + b ln(1 / (2 risk)), as without selection. With kappa >= risk, the
-figure is so close to its threshold that the limit is infinite. Given the released table, the probability that its true error
-exceeds the limit is at most the risk, whatever the acceptance probability was (theory 13.1, limit behind an accepted figure).
+never above T; for a criterion value far below the threshold it is v + b ln(1 / (2 risk)), as without selection. With kappa >=
+risk, the criterion value is so close to its threshold that the limit is infinite. Given the released table, the probability
+that its true error exceeds the limit is at most the risk, whatever the acceptance probability was (theory 13.1, limit behind an
+accepted figure).
 """
 
 from __future__ import annotations
@@ -389,7 +392,7 @@ class Limit:
     ----------
     index : position of the criterion in the release.
     score : its released criterion value.
-    limit : the limit in the unit of the figure; infinite if the figure gives none.
+    limit : the limit in the unit of the criterion value; infinite if the criterion value gives none.
     risk : upper bound of the probability, given the released table, that the true error is larger.
     """
 

@@ -22,7 +22,9 @@ HEADER = (
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
-    """Return the associations that the rows preserve; None for settings that no generator has, which `verify` reports."""
+    """Return the associations that the rows preserve; None for settings that no generator has. `verify` reports such
+    settings.
+    """
     try:
         return release_of(document).associations
     except (ValueError, BudgetError):
@@ -30,7 +32,7 @@ def of_document(document: ReleaseDocument) -> Associations | None:
 
 
 def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return associations.csv by file name; empty if the associations are unknown.
+    """Return the file associations.csv by its name; empty if the associations are unknown.
 
     The file has a line for every pair of columns, and for every triple whose joint association the rows preserve.
     """

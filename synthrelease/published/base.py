@@ -1,6 +1,6 @@
 """Define the base class of all parts of release.json, the files of a folder, checksums, and signatures.
 
-In every part nothing is missing, numbers are finite, and every epsilon is exact.
+In every part, all fields are present, numbers are finite, and every epsilon is exact.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 # The files of a bundle by name. Small files are kept in memory, large files stay on the disk and are read piece by piece.
 
 HELD = 2**22
-"""Largest size in bytes of a file that is kept in memory. Larger files stay on the disk."""
+"""Largest size in bytes of a file that is kept in memory. Larger files stay on disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OnDisk:
-    """A file that stays on the disk.
+    """A file that stays on disk.
 
     Attributes
     ----------
     sha256 : checksum of its bytes when they were first read.
-    state : its size and the attributes that show whether it was changed since.
+    state : its size, and the attributes that show a later change.
     """
 
     path: Path
@@ -53,7 +53,7 @@ class OnDisk:
 
         Raises
         ------
-        OSError : when it cannot be read.
+        OSError : when the file cannot be read.
         """
         with path.open("rb") as file:
             state = _state(os.fstat(file.fileno()))
@@ -85,11 +85,11 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 Content = bytes | OnDisk
 """The content of a file: its bytes, or the file on the disk."""
 Keep = Callable[[str, Iterable[bytes]], Content]
-"""A function that stores a file, from its name and its pieces."""
+"""A function that takes the name and the pieces of a file, and stores the file."""
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
-    """Return a file in memory, from its pieces. For tables that are known to be small."""
+    """Return a file in memory, made from its pieces. Use it for tables that are known to be small."""
     return b"".join(pieces)
 
 
@@ -98,7 +98,7 @@ def opened(content: Content) -> BinaryIO:
 
     Raises
     ------
-    OSError : when it cannot be read.
+    OSError : when the file cannot be read.
     """
     return io.BytesIO(content) if isinstance(content, bytes) else content.path.open("rb")
 
@@ -136,7 +136,7 @@ class Files(Mapping[str, bytes]):
         return joined
 
     def content(self, name: str) -> Content:
-        """Return the bytes of a file, or its place on the disk; empty bytes if there is no such file."""
+        """Return the bytes of a file, or the file on disk; empty bytes if there is no such file."""
         return self.contents.get(name, b"")
 
     def size(self, name: str) -> int:
@@ -145,7 +145,7 @@ class Files(Mapping[str, bytes]):
         return len(content) if isinstance(content, bytes) else content.size
 
     def sha256(self, name: str) -> str:
-        """Return the checksum of a file, computed once."""
+        """Return the checksum of a file, which is computed once."""
         content = self.contents[name]
         if not isinstance(content, bytes):
             return content.sha256
@@ -167,7 +167,7 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The fields with the format number in documents of every format. A commitment has other names for them."""
+    """The fields with the format number in documents of every format. Commitments use other names for them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -181,7 +181,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
     Parameters
     ----------
     content : the bytes of the document.
-    reads : the format numbers that this version reads; it writes the first of them.
+    reads : the format numbers that this version reads; the first is the number that it writes.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Return a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it.
+    """Check that a text is a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it, and return the text.
 
     Raises
     ------
@@ -209,23 +209,23 @@ ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
 Value = TypeVar("Value")
 Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
-"""The source of an exactly published fact, and its place in release.json."""
+"""Source of a fact that is published exactly, and its place in release.json."""
 
 
 class Part(BaseModel):
     """The base class of all parts of release.json. Only fields with defaults may be missing, and no unknown field is allowed.
 
-    The lenient reading (`published.document.read_leniently`) ignores unknown fields.
+    `published.document.read_leniently` ignores unknown fields.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     facts: ClassVar[tuple[Fact, ...]] = ()
-    """Facts that the part publishes exactly, for every way of finding the number of rows."""
+    """Facts that the part publishes exactly, however the number of rows was determined."""
 
     @property
     def unsaid(self) -> set[str]:
-        """Return the fields that have their default values and are not written."""
+        """Return the fields that have their default values. They are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -236,7 +236,7 @@ class Part(BaseModel):
 
     @classmethod
     def like(cls, value: object, /, **others: Any) -> Self:
-        """Return a part with the attributes of a value that have the names of its fields, and with the other values given.
+        """Return a part whose fields have the values of the attributes with the same names. `others` overrides values.
 
         Fractions become exact texts (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
 
@@ -251,7 +251,7 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Return the value of a data class from which `like` made this part, without the excluded fields.
+        """Return the data class value from which `like` made this part, without the excluded fields.
 
         Exact texts become fractions, lists become tuples, and numbers become floats if the data class has floats.
         """
@@ -265,27 +265,27 @@ class Part(BaseModel):
         return kind(**fields, **others)
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the exactly published facts in which files could differ. The scope of the guarantee names these facts.
+        """Return the exactly published facts that could differ between files. The scope of the guarantee names these facts.
 
         Parameters
         ----------
-        way : how the number of rows was found.
+        way : how the number of rows was determined.
         """
         return self.facts
 
 
 def number(value: float) -> float | int:
-    """Return a JSON number; a whole number becomes an int."""
+    """Return a number for JSON. Whole numbers become ints."""
     return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
 
 
 def six_digits(value: float | None) -> float | int | None:
-    """Return a computed number with six significant digits, so that release.json is the same on every machine."""
+    """Return a computed number with six significant digits. So release.json is the same on every machine."""
     return None if value is None else number(float(f"{value:.6g}"))
 
 
 def upwards(value: Fraction) -> float:
-    """Return an exact epsilon as a float for display, rounded up so that it is never understated."""
+    """Return an exact epsilon as a float for display. It is rounded up, so it is never understated."""
     return float(decimal_text(value))
 
 
@@ -299,7 +299,7 @@ _MAX_KEY_BYTES = 10_000
 
 
 class SigningError(SynthreleaseError):
-    """An error about a key file that cannot be used."""
+    """An error about an unusable key file."""
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:
@@ -325,7 +325,7 @@ def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
 
 
 def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
-    """Return whether a signature of this content was made with the private half of the key."""
+    """Return whether the private half of the key signed this content."""
     try:
         key.verify(signature, content)
     except cryptography("exceptions").InvalidSignature:
@@ -375,7 +375,7 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def json_bytes(tables: Any, indent: int | None = 2) -> bytes:
-    """Return tables as the JSON of a bundle: UTF-8, without NaN or infinity, with a line end at the end."""
+    """Return the JSON of a bundle for some tables: UTF-8, without NaN or infinity, with a line end at the end."""
     return (json.dumps(tables, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
@@ -390,7 +390,7 @@ def checksum_file(contents: Mapping[str, bytes]) -> bytes:
 
 
 def read_checksums(content: bytes) -> dict[str, str] | None:
-    """Return the checksums by file name; None if the content is no SHA256SUMS."""
+    """Return checksums by file name; None if the content is not a SHA256SUMS file."""
     lines = content.decode("ascii", errors="replace").splitlines()
     matches = [_LINE.fullmatch(line) for line in lines]
     checksums = {match[2]: match[1] for match in matches if match}

@@ -1,6 +1,6 @@
 """Define the guarantee, its domain, the charges, the criteria and the selection in release.json.
 
-Each part is made from a value and gives this value back. Every epsilon is written twice: as a number, rounded up, and as the
+Each part is made from a value and can return this value. Every epsilon is written twice: as a number, rounded up, and as the
 text of an exact fraction.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return epsilon and delta in both forms: as numbers, rounded up, and exactly."""
+    """Return epsilon and delta in both forms: as numbers, rounded up, and as exact fractions."""
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
     return exact | {name: upwards(value) for name, value in values.items()}
@@ -36,7 +36,7 @@ def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
 class PersonPart(Part):
     """The guarantee for a person with at most `records` records, each a `unit`.
 
-    `epsilon` and `delta` are null if nothing is promised to a person.
+    `epsilon` and `delta` are null if the release promises nothing to a person.
     """
 
     unit: str
@@ -86,11 +86,11 @@ class DomainPart(Part):
 
     Attributes
     ----------
-    way : how the number of rows that the release used was found: "whole", "counted", "stated" or "exact"
+    way : how the number of rows that the release used was determined: "whole", "counted", "stated" or "exact"
         (`privacy.charges.RowsRule`). Its name in the file is "rows".
     file_rows : number of rows in the private file; None if the number of kept rows is published instead ("exact").
-    margin, shortfall : for a counted number, the margin subtracted from the noisy count, and a bound on the probability that
-        the result is still above the number of kept rows. Public rows then filled the gap.
+    margin, shortfall : for a counted number, the margin that was subtracted from the noisy count, and a bound on the
+        probability that the result still exceeds the number of kept rows. In this case public rows filled the gap.
     missing_values : the texts that count as missing.
     persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times
         `records` of the guarantee's person, the largest number of rows used. The number of rows in the file is not published.
@@ -107,7 +107,7 @@ class DomainPart(Part):
     first_by: list[str] | Literal["random"] | None = None
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the number of persons, where a key identifies their rows."""
+        """Return the number of persons, if a key identifies their rows."""
         return () if self.persons is None else (("private_file", "domain.persons"),)
 
     @classmethod
@@ -147,11 +147,11 @@ class CurvePart(Part):
 
 
 class ChargePart(Part):
-    """A node of the charge tree. `rule` names the rule by which it follows from its parts.
+    """A node of the charge tree. `rule` names the rule by which its cost follows from its parts.
 
-    `reason` is the steward's reason for the charge. `renyi` is present if the node is a curve: epsilon and delta are then 0,
-    and a node above it states both. `gaussian` is present if a mechanism with the curve rho a is also mu-Gaussian, rho = mu^2 /
-    2.
+    `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Then epsilon and delta are 0
+    here, and a node above states both. `gaussian` is present if a mechanism with the curve rho a is also mu-Gaussian, with rho
+    = mu^2 / 2.
     """
 
     name: str
@@ -176,7 +176,7 @@ class ChargePart(Part):
 
         Raises
         ------
-        BudgetError : for a delta of 1 or more, or a node that is stated both as a curve and as an epsilon.
+        BudgetError : when delta is 1 or more, or a node states both a curve and an epsilon.
         """
         curve = None if self.renyi is None else self.renyi.curve()
         return self.value_of(Charge, renyi=curve, parts=tuple(part.charge() for part in self.parts))
@@ -193,7 +193,7 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that the release planned. A library's own statement below a charge is not a planned charge."""
+        """Yield the charges that the release planned. The charge that a library states below a planned charge is left out."""
         if not self.parts or self.rule == REPLACING:
             yield self
             return
@@ -208,19 +208,20 @@ class ChargePart(Part):
 # A criterion in release.json: its threshold, its released figure, and how far that can be from the exact one.
 
 MOST_SHARING = 100
-"""Largest number of figures that share one noise (`generators.measured_noise.MOST_NUMBERS`, which readers need not load)."""
+"""Largest number of criterion values that share one noise. Equals `generators.measured_noise.MOST_NUMBERS`, which readers
+need not load."""
 
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
 
 class IntervalPart(Part):
-    """An interval for the exact figure, which compares the released rows with the rows that the release used. `high` is null if
-    the figure has no upper bound.
+    """An interval for the exact criterion value, which compares the released rows with the rows that the release used. `high`
+    is null if the criterion value has no upper bound.
 
     Attributes
     ----------
-    file_high : an upper limit, at 95%, of the same figure for all rows of the file that the rules keep, if the used rows were
-        drawn from them. Absent if no rows were drawn (`high` is then about the file), and if there is no limit.
+    file_high : an upper limit, at 95%, on the same criterion value for all rows of the file that the rules keep, if the used
+        rows were drawn from them. Absent if no rows were drawn (then `high` holds for the file), and if there is no limit.
     """
 
     level: Number
@@ -231,33 +232,33 @@ class IntervalPart(Part):
 
 
 class OneNoisePart(Part):
-    """The noise that several figures share: the number of figures, and its cost for all of them."""
+    """The noise that several criterion values share: the number of values, and their total cost."""
 
     figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
     epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
 
     @classmethod
     def of(cls, noise: OneNoise) -> OneNoisePart:
-        """Return the noise in its published form."""
+        """Return the published form of the noise."""
         return cls.like(noise)
 
     def noise(self) -> OneNoise:
-        """Return the noise itself."""
+        """Return the noise as a value."""
         from synthrelease.criteria.facts import OneNoise
 
         return self.value_of(OneNoise)
 
 
 class CriterionPart(Part):
-    """A criterion, its threshold and its released figure.
+    """A criterion with its threshold and its released value.
 
     Attributes
     ----------
-    best, worst : the range of exact figures; worst is null if there is no bound.
-    decides : whether this figure itself was compared with the threshold.
+    best, worst : the range of exact criterion values; worst is null if there is no bound.
+    decides : whether the decision compared this criterion value itself with the threshold.
     parameters : all other settings in the acceptance file.
-    one_noise : the noise that the figure shares with other figures; `epsilon` is then its part of the cost. Absent for separate
-        noise.
+    one_noise : the noise that the criterion value shares with other criterion values; `epsilon` is then its part of the cost.
+        Absent for separate noise.
     """
 
     name: str
@@ -280,12 +281,14 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The noise that the figure shares with other figures; None for separate noise."""
+        """The noise that the criterion value shares with other criterion values; None for separate noise."""
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
     def answered(self) -> bool:
-        """Return whether the published measurements answer the criterion. Then `value` bounds the exact figure from above."""
+        """Return whether the published measurements answer the criterion. Then `value` bounds the exact criterion value from
+        above.
+        """
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
@@ -298,7 +301,7 @@ class CriterionPart(Part):
         return self._criterion
 
     def __copy__(self) -> CriterionPart:
-        """Return a copy without the cached criterion, because the copy may have other parameters."""
+        """Return a copy without the cached criterion, because a copy may have other parameters."""
         copied = super().__copy__()
         copied.__dict__.pop("_criterion", None)
         return copied
@@ -313,7 +316,7 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """Return a criterion with its figure. The interval follows from the other fields (`bundle.limits`)."""
+        """Return a criterion with its value. `bundle.limits` computes the interval from the other fields."""
         best, worst = figure_range
         return cls.like(
             score,
@@ -328,7 +331,7 @@ class CriterionPart(Part):
         )
 
     def score(self) -> Score:
-        """Return the published figure of the criterion."""
+        """Return the published value of the criterion."""
         from synthrelease.criteria.facts import Score
 
         return self.value_of(Score, one_noise=self.noise)
@@ -338,7 +341,7 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided a round: the smallest slack of its criteria had to reach the margin.
+    """The single noisy test that decided a round: the noisy smallest slack of its criteria had to reach the margin.
 
     Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
     some criterion is above its threshold.
@@ -350,10 +353,10 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The probability that any bound of the criteria that measurements answer is wrong.
+    """The probability that any bound is wrong, of the criteria that measurements answer.
 
-    `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and for each transformation
-    among the sums that its bounds use.
+    `risk_exact` is divided evenly among the possible `transformations`. The part of a transformation is divided among the sums
+    that its bounds use.
     """
 
     risk_exact: ExactText
@@ -363,10 +366,10 @@ class BoundsPart(Part):
 class SelectionPart(Part):
     """The selection: the number of configurations, the test that decided a round, and the distribution of the number of rounds.
 
-    `joint_test` is null if each criterion was decided by its own figure. `shape` belongs to a truncated negative binomial
-    number of rounds and is null for other distributions. `rounds` is a distribution with finitely many values, with the
-    probability of each; it is absent for other distributions, and `stop_probability` is null exactly if it is present. `bounds`
-    is absent if measurements answer no criterion.
+    `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated
+    negative binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution
+    with finitely many values. It is absent for other distributions, and `stop_probability` is null exactly if `rounds` is
+    present. `bounds` is absent if measurements answer no criterion.
     """
 
     configurations: int
@@ -393,7 +396,7 @@ class SelectionPart(Part):
 
         Raises
         ------
-        ValueError : unless exactly one valid distribution is stated.
+        ValueError : when the part does not state exactly one valid distribution.
         """
         if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
             raise ValueError("expected one law of the number of rounds")
@@ -404,7 +407,9 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """Return an upper bound of the mean number of times that a release measured: the mean number of rounds."""
+        """Return an upper bound on the mean number of measurements in a release, which is the mean number of rounds; 1 for
+        shared measurements.
+        """
         if self.shared_measurements:
             return 1.0
         law = self.rule.law

@@ -42,7 +42,7 @@ class BinPart(Part):
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
-        """Yield the bins of a binning. Open ends have null edges."""
+        """Yield the bins of a binning. The edge at an open end is null."""
         inside: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             inside[into].append(atom)
@@ -79,15 +79,15 @@ class ColumnPart(Part):
     source, part : the column of the private file, and the part of a date that was read.
     bounds, bounds_by : public bounds of the values behind the bins, and their stated source.
     missing, outside : treatment of a row whose value is missing or outside the bounds: "drop", "clip" or "error" (the file is
-        refused). Missing values, and texts that no category lists, may have a "bin" of their own.
-    outside_label : the category of texts that no category lists; empty if they have none.
-    characters : number of first characters of a text that are looked up in `texts`; null for all.
-    minus : the column of the private file with the earlier date, if the number is the days between two dates (with the part
-        "year", the completed years).
+        refused). With "bin", missing values or unlisted texts have a bin of their own.
+    outside_label : the category of unlisted texts; empty if there is none.
+    characters : how many first characters of a text are looked up in `texts`; null for all.
+    minus : the column of the private file with the earlier date, if the value is the number of days between two dates (with the
+        part "year", the number of completed years).
     date_format, minus_format : format of the dates if it is not yyyy-mm-dd, and of the dates in `minus` if it differs.
     missing_values : texts that mean a missing value in this column, in addition to those of the whole file.
     texts : the texts of the file that each category stands for.
-    step : step of the grid on which the rows' own values were counted; absent if no criterion uses these values.
+    step : step of the grid to which the rows' own values were rounded; absent if no criterion uses own values.
     """
 
     name: str
@@ -130,11 +130,11 @@ class ColumnPart(Part):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Public bounds of the values behind the bins."""
+        """Public bounds on the values behind the bins."""
         return None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1]))
 
     def published(self) -> PublishedColumn:
-        """Return the column as a loaded release has it."""
+        """Return the column in the form that a loaded release uses."""
         has_edges = self.kind != "category"
         edges = [bin_.edges for bin_ in self.bins if not bin_.missing] if has_edges else []
         return self.value_of(

@@ -1,8 +1,8 @@
-"""Define a commitment: all facts that are fixed before a release, written down and published before the run.
+"""Define a commitment: all facts that are fixed before a release, published before the run.
 
-Its digest is published, for example in an official gazette; the file itself may be published with the release. Then everybody
-can check that columns, bins, criteria, thresholds, budgets and the distribution of the number of rounds were fixed beforehand,
-and for which version of the program. A commitment contains nothing about the private file.
+The digest is published before the run, for example in an official gazette. The file itself may be published with the release.
+Then everybody can check that columns, bins, criteria, thresholds, budgets, the distribution of the number of rounds and the
+version of the program were fixed beforehand. A commitment contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
 
     Parameters
     ----------
-    words : names of tables that are no part of the published specification (`spec.canonical.WORDS`).
+    words : names of tables that the published specification leaves out (`spec.canonical.WORDS`).
     """
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:
@@ -66,7 +66,7 @@ MAX_BYTES = 10_000_000
 
 
 class LedgerHeadPart(Part):
-    """The ledger before the run: name of the dataset, number of charges, and the head that the run must find."""
+    """The ledger before the run: the name of the dataset, the number of charges, and the head that the run must find."""
 
     dataset: str
     number: int
@@ -83,7 +83,7 @@ class CommittedCriterionPart(Part):
 
 
 class CommittedYearsPart(PlanOfYearsPart):
-    """The plan over years, and the run in this plan that the commitment covers.
+    """The plan over years, and the run of this plan that the commitment covers.
 
     Attributes
     ----------
@@ -95,16 +95,16 @@ class CommittedYearsPart(PlanOfYearsPart):
 
 
 class CommitmentPart(Part):
-    """The content of a commitment: everything that is fixed before the run.
+    """The content of a commitment.
 
     Attributes
     ----------
     specification : the digest of specification.json, the canonical text of both files with the shortlist.
     program : the version of synthrelease.
-    ledger : the ledger; null if none was named.
+    ledger : the state of the ledger; null if no ledger was named.
     charges, selection, criteria : the planned charges, selection and criteria.
-    years : the plan over years; absent without a plan. Names, kinds and thresholds of criteria are fixed for every year. All
-        other fields are fixed for the release of `year` (the second one if `again`).
+    years : the plan over years; absent without a plan. With a plan, names, kinds and thresholds of criteria are fixed for every
+        year. All other fields are fixed for the release of `year` (the second release if `again`).
     """
 
     commitment: Literal[1]
@@ -132,7 +132,7 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
 
     Raises
     ------
-    InputError : when the file is no commitment.
+    InputError : when the file is not a commitment.
     """
     problem = ""
     try:

@@ -1,18 +1,18 @@
-"""Define release.json as one set of models, from which documents are written and which `verify` and `load` read.
+"""Define release.json as one set of models. Documents are written from these models, and `verify` and `load` read them.
 
 **The promise** (docs/bundle.md, what programs may rely on). A document states its format number, which is 1 since version
 1.0.0, the first published version:
 
-- Without a new number, only optional fields may be added. Their default is the meaning of documents without the field, and a
-  field with its default is not written. So every later version reads every document with this number. `load` of every earlier
-  version ignores unknown fields, so it reads later documents with this number.
-- The program needs a new number to remove or rename a field, to change its type, unit or meaning, to require a new one, or to
-  allow a further word in a field (such as a rule of the charges).
+- Without a new number, only optional fields may be added. A document without the field means the same as the field's default,
+  and a field with its default is not written. So every later version reads every document with this number. `load` of every
+  earlier version ignores unknown fields, so it reads later documents with this number.
+- A new number is needed to remove or rename a field, to change its type, unit or meaning, to require a new field, or to allow a
+  further word in a field (such as a rule of the charges).
 - Documents with a later number are refused. The message names the version of synthrelease that wrote them and can read them.
 - Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
 
 The classes are read in two ways: `read_strictly` for `verify`, which must check every field, and `read_leniently` for `load`,
-which ignores fields of later versions. `verify` should have the version that wrote the bundle, and says so if it finds unknown
+which ignores fields of later versions. `verify` should be of the version that wrote the bundle. It says so if it finds unknown
 fields.
 """
 
@@ -66,13 +66,13 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """Places of exactly published facts in release.json, by their source.
+    """Places in release.json of facts that are published exactly, by their source.
 
     Attributes
     ----------
-    private_file : facts of the private file; nothing about them is protected.
+    private_file : facts about the private file; they are not protected.
     specification : facts that were fixed before the file was read.
-    published_figures : figures that others had published.
+    published_figures : numbers that others had published.
     """
 
     private_file: list[str]
@@ -85,7 +85,7 @@ class ScopePart(Part):
 
         Parameters
         ----------
-        domain : says how the number of rows was found. A counted number is a noisy output.
+        domain : says how the number of rows was determined. A counted number is a noisy output.
         parts : further parts of the document, each with the facts that it publishes exactly.
         """
         of_the_file = {
@@ -108,7 +108,7 @@ class ScopePart(Part):
 
 
 class IntensityPart(Part):
-    """The size of the guarantee. `delta_exact` is "0" for a multiplicative standard."""
+    """The size of the guarantee. `delta_exact` is "0" for the standard "multiplicative"."""
 
     epsilon_exact: ExactText
     delta_exact: ExactText
@@ -135,7 +135,7 @@ class FlavourPart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
-        """Return the building blocks of a guarantee. `domain` and `parts` are as for `ScopePart.of`."""
+        """Return the building blocks of a guarantee. `domain` and `parts` are as in `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
             scope=ScopePart.of(domain, parts),
@@ -147,7 +147,7 @@ class FlavourPart(Part):
 
 FORMAT: Literal[1] = 1
 BEFORE: Literal[5] = 5
-"""The provisional format number before it became format 1."""
+"""The provisional format number, from before format 1."""
 
 
 class ReleaseDocument(Part):
@@ -156,20 +156,20 @@ class ReleaseDocument(Part):
 
     Attributes
     ----------
-    members : the members of each row, in a file of their own.
+    members : the members of each row, which have a file of their own.
     geography : areas within areas.
     marks : columns that count indicators.
     specification : the digest of the configuration and the acceptance file, without [card].
     files : the SHA-256 checksums of the data files.
     versions : versions of the software that computed the release. `written_by` is the version of synthrelease that wrote the
         documents.
-    calibration : weights that give the rows published totals.
-    flavour : the guarantee by its building blocks, for machines.
+    calibration : weights with which the rows meet published totals.
+    flavour : the guarantee by its building blocks, for programs.
     bundle : further formats that the publisher asked for.
     partition : random pieces of the rows.
     split : the piece of the register.
     series : other releases of the same register.
-    population : the population of which the file is a simple random sample.
+    population : the population from which the file is a simple random sample.
     scout : the noisy tables that were published before the release, and the cap on the cost of scout and release.
     design : the survey design of the file.
     imputation : complete copies of the rows.
@@ -177,7 +177,7 @@ class ReleaseDocument(Part):
     models : sums that were measured on purpose for named questions, and their answers.
     intended_queries : the questions that the release is meant to answer.
     plugins : other packages that took part, with versions and digests; their claims are not proved here.
-    not_promised : associations that the release does not promise to preserve, as the publisher knows.
+    not_promised : associations that the publisher does not promise to preserve.
     attacks : results of attacks on public rows, as the publisher states them.
     """
 
@@ -224,7 +224,7 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Return whether a version before 1.0.0 made the run. Such a run follows older rules."""
+        """Return whether a version before 1.0.0 made the run. Older rules apply to such a run."""
         return self.run_by.startswith("0.")
 
     @property
@@ -234,7 +234,9 @@ class ReleaseDocument(Part):
 
     @property
     def first_run(self) -> bool:
-        """Return whether version 1.0.0 or earlier made the run. These versions published fewer of the facts fixed before it."""
+        """Return whether version 1.0.0 or earlier made the run. These versions published fewer of the facts that are fixed
+        before the run.
+        """
         return is_first_or_before(self.run_by)
 
     @property
@@ -244,7 +246,7 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return the settings that were fixed before the run, for options that also have texts for readers, by option."""
+        """Return, for options that also have texts for readers, the settings that were fixed before the run."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
@@ -265,7 +267,9 @@ class ReleaseDocument(Part):
 
     @property
     def rows_worked_with(self) -> int:
-        """Number of rows of the private file that the release used: the rows of the table, unless rows were divided."""
+        """Number of rows of the private file that the release used. It equals the rows of the table, unless rows were
+        divided.
+        """
         return self.n_rows if self.divided_rows is None else self.divided_rows
 
     @property
@@ -275,7 +279,7 @@ class ReleaseDocument(Part):
 
     @property
     def figures_about(self) -> str:
-        """Return the piece of the rows that the released figures describe, as part of a sentence; empty if they describe all
+        """Return the piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all
         rows.
         """
         if self.partition is not None:
@@ -284,7 +288,7 @@ class ReleaseDocument(Part):
 
     @property
     def ledger_note(self) -> str:
-        """Return the addition to name and cost in the ledger, after a comma; empty if there is none."""
+        """Return the text that follows name and cost in the ledger, after a comma; empty if there is none."""
         return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
@@ -294,12 +298,12 @@ class ReleaseDocument(Part):
 
     @property
     def several_releases(self) -> bool:
-        """Return whether there are, or may be, other releases from the same records, whose losses add up."""
+        """Return whether other releases from the same records exist or may exist. Their losses add up."""
         return self.split is not None or (self.series is not None and self.series.several_releases)
 
     @property
     def shape(self) -> TableShape:
-        """Return the description of the table's columns."""
+        """Return the description of the columns of the table."""
         return TableShape(
             names=tuple(column.name for column in self.columns),
             labels=tuple(column.labels for column in self.columns),
@@ -311,12 +315,12 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return how columns belong to roots and their members; None without members."""
+        """Return which columns belong to roots and which to their members; None without members."""
         return None if self.members is None else self.members.linked
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that are functions of other columns in every row, each with these other columns."""
+        """Columns that are functions of other columns in every row. Each entry names the column and these other columns."""
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
@@ -327,15 +331,15 @@ class ReleaseDocument(Part):
 
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:
-        """Return the file names of the table as CSV and as Parquet, each with the name of the members' file (empty without
-        members).
+        """Return the file names of the table as CSV and as Parquet. Each comes with the name of the members' file (empty
+        without members).
         """
         names = [self.bundle.named(f"members.{ending}") if self.linked else "" for ending in ("csv", "parquet")]
         return (self.csv, names[0]), (self.parquet, names[1])
 
     @property
     def measured_bins(self) -> int:
-        """Largest number of different bins on which shared measurements could have been released; 1 if each round measures."""
+        """Largest number of binnings on which shared measurements could have been released; 1 if each round measures."""
         selection = self.selection
         if not selection.shared_measurements:
             return 1
@@ -345,7 +349,7 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether noisy tables could have been published in only one way, so that an interval gets the whole risk."""
+        """Return whether noisy tables could have been published in only one way. Then an interval gets the whole risk."""
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
@@ -354,7 +358,7 @@ class ReleaseDocument(Part):
         return self.calibration is not None and self.calibration.weights is not None
 
     def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
-        """Return the role of a column in the sample design; keys and clusters are not columns of the table."""
+        """Return the role of a column in the sample design. Keys and clusters are no columns of the table."""
         if self.design is None:
             return "answer"
         if column.name in (self.design.weight, self.design.groups):
@@ -363,13 +367,13 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Return the reasons why the rows are no simple random sample of a population: as stated, or as other fields imply."""
+        """Return the reasons why the rows are no simple random sample of a population, as stated or as other fields imply."""
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the declarations of the release that make its rows no simple random sample.
+        """Return the declarations of the release which say that its rows are no simple random sample.
 
         Parameters
         ----------
@@ -385,12 +389,12 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return the rules that exclude rows of the private file, each as the combination that never occurs."""
+        """Return the rules that exclude rows of the private file. Each is given as the combination that never occurs."""
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
     def minimum_count(self) -> int:
-        """Return the minimum number of times that a row occurs, as projection and criteria promise."""
+        """Return the minimum number of times that a row occurs, as the projection and the criteria promise."""
         from synthrelease.generators.projections import published_projection
 
         promising = [
@@ -419,7 +423,7 @@ def read_leniently(content: bytes | str) -> ReleaseDocument:
 
     Raises
     ------
-    Unexpected : as `read_strictly`, except for unknown fields.
+    Unexpected : as in `read_strictly`, except for unknown fields.
     """
     return _read(content, "ignore")
 

@@ -56,11 +56,11 @@ class Measurements:
     Attributes
     ----------
     tables : the noisy tables on the released bins.
-    sums : measured sums of scores that are determined by the released bins.
-    times : upper bound of the mean number of measurements before the release: 1 if all rounds share them, otherwise the mean of
-        the number of rounds; infinite if that number has no limit.
-    bins : if all rounds share them, the largest number of transformations on whose bins they could have been released, because
-        the choice depends on their noise. Otherwise 1, because each round drew its bins before it measured.
+    sums : measured sums of scores that the released bins determine.
+    times : upper bound on the mean number of measurements before the release: 1 if all rounds share them, otherwise the mean
+        number of rounds; infinite if that number has no limit.
+    bins : if all rounds share the measurements, the largest number of transformations on whose bins they could have been
+        released, because the choice depends on their noise. Otherwise 1, because each round drew its bins before it measured.
     """
 
     tables: tuple[PublishedMeasurement, ...]
@@ -71,16 +71,16 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedRelease:
-    """A loaded release: its rows, guarantee, figures and schema.
+    """A loaded release: its rows, guarantee, criterion values and schema.
 
     Attributes
     ----------
     folder : the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
-    domain : the files that the guarantee covers: `file_rows`, and the `way` in which the number of rows was found.
+    domain : the files that the guarantee covers: `file_rows`, and the `way` in which the number of rows was determined.
     charges : the charge tree that adds up to the guarantee.
-    criteria : the released figure of every acceptance criterion, with its threshold and noise.
-    evaluation : descriptions of what these figures measure.
+    criteria : the released value of every acceptance criterion, with its threshold and noise.
+    evaluation : descriptions of what the criterion values measure.
     schema : the columns, in the order of the table.
     rules : the plausibility rules: the combination that `never` occurs, the rows to which the rule `applies_to`, and `why`.
     configuration : the drawn transformation, generator and projection.
@@ -112,27 +112,27 @@ class PublishedRelease:
     parameters: tuple[Mapping[str, Any], ...]
     """The settings of each criterion except its name, kind, threshold and epsilon."""
     groups: Mapping[str, tuple[Group, ...]]
-    """The groups of bins that criteria compare, for the columns that have groups."""
+    """The groups of bins that criteria compare, by column."""
     schema: tuple[PublishedColumn, ...]
     rules: tuple[RulePart, ...]
     configuration: Mapping[str, Any]
     codes: np.ndarray = field(repr=False)
-    """(n_rows, n_columns) index of the bin of every row in every column."""
+    """(n_rows, n_columns) index of the bin of every row, in every column."""
     measurements: Measurements | None = field(default=None, repr=False)
-    """The noisy tables that the rows were made from; None if they are not published."""
+    """The noisy tables from which the rows were made; None if they are not published."""
     measured: bool = False
-    """Whether such tables are published and limit errors. They limit none if the number of measurements had no limit."""
+    """Whether noisy tables are published and limit errors. They limit no errors if the number of measurements had no limit."""
     intended: tuple[QuestionTable, ...] = ()
     """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
-    """(n_rows,) weight of each row, if the release was calibrated to published totals. `table()` does not contain it."""
+    """The (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` does not contain them."""
 
     divided_rows: int | None = None
     """Number of rows of the private file that were divided at random into pieces; None if they were not divided."""
     figures_about: str = ""
-    """The piece of the rows that the figures describe, as part of a sentence; empty if they describe all rows."""
+    """The piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all rows."""
     estimates: EstimatesPart | None = None
-    """Answers from the noisy tables, with an interval for each intended question; None if no noisy tables are published."""
+    """Answers from the noisy tables, with intervals, for the intended questions; None if no noisy tables are published."""
 
     models: ModelsPart | None = None
     """Sums that were measured on purpose for stated questions, and their answers; None without such questions."""
@@ -144,13 +144,17 @@ class PublishedRelease:
     """The survey design of the private file, if the release states one."""
 
     population: int | None = None
-    """The number of records of which the private file is a simple random sample, if the release states one."""
+    """The number of records in the population from which the private file is a simple random sample, if the release states
+    one.
+    """
 
     linked: Linked | None = None
-    """How columns belong to roots and their members, if each row is a root with all its members; None otherwise."""
+    """Which columns belong to roots and which to their members, if each row is a root with all its members; None otherwise."""
 
     functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that are functions of other columns in every row, each with these, such as region and municipality."""
+    """Columns that are functions of other columns in every row, each with these other columns; for example, region and
+    municipality.
+    """
 
     def __repr__(self) -> str:
         return (
@@ -165,12 +169,14 @@ class PublishedRelease:
 
     @property
     def measured_rows(self) -> int:
-        """Return the number of rows that the generator used. If rows were divided, these are the rows of the other piece."""
+        """Return the number of rows to which the generator was fitted. If rows were divided, these are the rows of the other
+        piece.
+        """
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
     def design_weights(self) -> np.ndarray | None:
-        """Return the (n_rows,) representative value of the weight class of each row; None if the release names no design
+        """Return the (n_rows,) representative weights of the weight classes of the rows; None if the release names no design
         weight.
         """
         if self.design is None or self.design.weight is None:
@@ -184,30 +190,29 @@ class PublishedRelease:
 
     @cached_property
     def counts(self) -> Counts:
-        """The table as its distinct rows and the number of times that each occurs."""
+        """The table as distinct rows with their numbers of copies."""
         return Counts.of(self.layout, list(self.codes.T))
 
     def carries(self, *columns: str) -> Association:
         """Return whether the rows preserve the association of two or three columns.
 
-        They preserve it ("yes") if a table of these columns was measured, or follows from a measured table. Statistics of these
-        columns then have only the errors of the noise and of drawing the rows. "mostly noise" means that such a table was
-        measured, but its noise is larger than the association and than chance, or that the fit, which is pulled towards its
-        prior, repeats less than 0.8 of an association. "in part" means that no measured table had all the columns. The rows
-        then have only the part of the association that the columns in `through` explain, so a mean of one column by the other
-        can have another order, or a slope another sign, than in the file. "no" means that the columns are independent in the
-        rows, whatever the file says. "not known" means that the tables of the generator are not published.
+        "yes" means that a table of these columns was measured, or follows from a measured table. Statistics of these columns
+        then have only the errors of the noise and of drawing the rows. "mostly noise" means that such a table was measured, but
+        its noise is larger than the association and than chance. It also means that the fit, because of its prior, repeats less
+        than 0.8 of an association. "in part" means that no measured table had all the columns. The rows then have only the part
+        of the association that the columns in `through` explain. So the order of means or the sign of a slope can differ from
+        the file. "no" means that the columns are independent in the rows, whatever their association in the file. "not known"
+        means that the tables of the generator are not published.
 
         Parameters
         ----------
         columns : names of two or three different columns. Columns of members refer to the same member. `stays_2` is the column
-            of the second member; beside it, `ward` means the ward of the second member, too.
+            of the second member; together with it, `ward` means the ward of the second member, too.
 
         Returns
         -------
-        Association
-            True as a truth value if the rows preserve the association. `carried`, `how` and `through` give the reason. `noise`
-            and `mean_cell` are in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
+        Association As a boolean, it is true if the rows preserve the association. `carried`, `how` and `through` give the
+        reason. `noise` and `mean_cell` are in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
 
         Raises
         ------
@@ -277,7 +282,7 @@ class PublishedRelease:
         Parameters
         ----------
         numbers : whether columns with a representative value for every bin have these values (NaN for missing values) instead
-            of labels. A mean of these numbers is no mean of the file's own values.
+            of labels. The mean of these numbers is not the mean of the exact values in the file.
 
         Raises
         ------
@@ -319,7 +324,7 @@ def public_facts(release: PublishedRelease) -> PublicFacts:
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return the criterion behind a figure; None for a kind that this installation does not know.
+    """Return the criterion with this index; None for a kind that this installation does not know.
 
     Raises
     ------
@@ -351,7 +356,7 @@ def load(folder: str | Path) -> PublishedRelease:
 
     Raises
     ------
-    InputError : when the folder is no released folder, or its files do not fit together.
+    InputError : when the folder is not the folder of a release, or its files do not fit together.
 
     Examples
     --------
@@ -365,11 +370,11 @@ def load(folder: str | Path) -> PublishedRelease:
 
 
 def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
-    """Read a released folder without its rows: release.json, and the release with its noisy tables and no row.
+    """Read the folder of a release without its rows: return release.json, and the release with its noisy tables.
 
     Raises
     ------
-    InputError : as for `load`.
+    InputError : as in `load`.
     """
     folder = checked_path(folder)
     if not folder.is_dir():
@@ -439,7 +444,7 @@ def document_of(path: Path) -> ReleaseDocument:
 
     Raises
     ------
-    InputError : when it cannot be read, or its guarantee or charges are impossible.
+    InputError : when the file cannot be read, or its guarantee or charges are impossible.
     """
     try:
         document = read_leniently(_text(path))
@@ -454,8 +459,8 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Return the content of measurements.json on the released bins, with columns in the order of the release; None without this
-    file.
+    """Return the content of measurements.json on the released bins, with columns in the order of the release; None if there
+    is no such file.
     """
     if NAME not in document.files or not path.is_file():
         return None
@@ -471,7 +476,7 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
     Raises
     ------
-    Unexpected : when it does not fit the document.
+    Unexpected : when the content does not fit the document.
     """
     labels = {column.name: column.labels for column in columns}
     read = read_measurements(content, unknown="ignore")
@@ -493,7 +498,7 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return (n_rows, n_columns) bin indices, and the (n_rows,) weights or None.
+    """Return the (n_rows, n_columns) bin indices, and the (n_rows,) weights or None.
 
     Raises
     ------
@@ -513,7 +518,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
 
 
 def _on_disk(path: Path) -> Content:
-    """Return a file of rows, without the byte order mark that editors on Windows add.
+    """Return a file of rows, without the byte order mark that Windows editors add.
 
     Raises
     ------

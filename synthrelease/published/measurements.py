@@ -1,4 +1,5 @@
-"""Define measurements.json: the noisy tables behind the released table, for answers with intervals and for models of readers.
+"""Define measurements.json: the noisy tables behind the released table. Readers can compute answers with intervals from them,
+or fit models.
 
     {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}],
@@ -10,12 +11,12 @@ with Pr[z] proportional to exp(-|z| / scale), so it may be negative. If `noise` 
 and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released` gives the
 index of the released bin that contains each of the `labels`. A sum's `value` is the sum of `steps` over all rows plus noise of
 its scale. `steps` has a whole number for every measured cell: the scores in the sum's name, from 0 for the lowest of all cells
-to 4096 for the highest. If own values of rows were added up, `own_values` replaces `steps`: the least and the most that one row
-adds. The sum over rows is then n * least + value * (most - least) / 4096, up to the noise and half a step per row. If `noise`
-is "one noise", `together` consecutive sums share it, this one included. Their noises z are drawn together with Pr[z]
-proportional to exp(-max|z_i| / scale), so they are not independent, and `epsilon` is the cost of all of them. `sums` is absent
-if no sums were measured. The number of rows, n, is exact. The charge "generation" in release.json covers the measurements, so
-using them costs nothing more.
+to 4096 for the highest. If own values of rows were added up, `own_values` replaces `steps`. It gives the smallest and the
+largest contribution of a row. The sum over rows is then n * least + value * (most - least) / 4096, up to the noise and half a
+step per row. If `noise` is "one noise", `together` consecutive sums share it, including this sum. Their noises z are drawn
+together with Pr[z] proportional to exp(-max|z_i| / scale). So the noises are not independent, and `epsilon` is the cost of all
+these sums. `sums` is absent if no sums were measured. The number of rows, n, is exact. The charge "generation" in release.json
+covers the measurements, so their use has no further cost.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ class IntendedEstimatePart(Part):
 
     Attributes
     ----------
-    question : the question in the form of `synthrelease estimate`. A question for a number of rows stands here as a share; its
-        estimate and interval are this share times the number of rows that the rules keep.
-    estimate : null if it is not estimable, or the number of kept rows is unknown.
+    question : the question in the form of `synthrelease estimate`. A question about a number of rows is written as a question
+        about a share; its estimate and interval are this share times the number of rows that the rules keep.
+    estimate : null if the statistic is not estimable, or the number of kept rows is unknown.
     low, high : the interval for the kept rows of the file, with their own values, in six digits; null for an open end.
-    binned_low, binned_high : the interval for the mean of representative values, which `estimate` estimates, if these are not
-        the values of the rows. Absent otherwise.
+    binned_low, binned_high : the interval for the mean of representative values, to which `estimate` belongs. Absent if
+        representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
     ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference of their shares. Absent
         otherwise.
@@ -92,7 +93,7 @@ class IntendedEstimatePart(Part):
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     def in_words(self, level: float) -> str:
-        """Return the estimate with its interval."""
+        """Return a text with the estimate and its interval."""
         share = self.unit == "" and self.question.startswith("share ")
         unit, scale = "%" if share else f" {self.unit}" if self.unit else "", 100 if share else 1
         binned = (self.binned_low, self.binned_high) if self.binned_low is not None else (self.low, self.high)
@@ -145,8 +146,8 @@ class EstimatesPart(Part):
     together : the columns of each noisy table. Questions have an estimate if one table contains all their columns.
     intended : an estimate for each question that the release is meant to answer, in their order; null if no noisy table answers
         it.
-    errors : possible error, in rows, of the counts in estimates.csv, by column or pair of columns ("a:b"): half of the widest
-        interval. It is no limit, because one interval in twenty may miss its true value. Absent without estimates.csv.
+    errors : half of the widest interval of the counts in estimates.csv, in rows, by column or pair of columns ("a:b"). It is
+        not a limit on errors, because one interval in twenty may miss its true value. Absent without estimates.csv.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration, several rows of a person,
         or clusters without a design effect. Empty if the specification declares none of these. Absent in releases of 1.0.0,
         which always gave such intervals, and also gave numbers that are not estimable.
@@ -162,7 +163,7 @@ class EstimatesPart(Part):
 
 
 def _decimals(width: float) -> int:
-    """Return the number of decimals, at most six, that shows two digits of a width."""
+    """Return the number of decimals (at most six) with which a width has two significant digits."""
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 6
 
 
@@ -208,8 +209,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """One measured sum. It adds up scores of bins (`steps`), or own values of rows (`own_values`: the least and the most of one
-    row).
+    """A measured sum. It adds up scores of bins (`steps`), or own values of rows (`own_values`: the smallest and the largest
+    contribution of a row).
     """
 
     sum: str
@@ -246,8 +247,8 @@ class PublishedMeasurement:
     Attributes
     ----------
     columns : names of its columns, in the order of the release.
-    values : noisy counts with one axis per column, added up if several measured bins form a released bin.
-    cells : number of noisy counts that were added up in each of `values`.
+    values : noisy counts with one axis per column. If several measured bins form a released bin, their counts are added up.
+    cells : the number of noisy counts that were added up in each entry of `values`.
     cost : the cost of the table: an epsilon, or a rho if the noise is Gaussian.
     law : the name of its noise distribution.
     """
@@ -306,12 +307,12 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Return a measured sum on the released bins; None if measured bins with different scores form one released bin, or if the
+    """Return a measured sum on the released bins; None if a released bin combines measured bins with different scores, or the
     sum is of own values.
 
     Parameters
     ----------
-    bins : labels of the released bins of each of its columns.
+    bins : labels of the released bins of each column of the sum.
 
     Raises
     ------
@@ -358,7 +359,7 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
 
     Parameters
     ----------
-    bins : labels of the released bins of each of its columns.
+    bins : labels of the released bins of each column of the table.
 
     Raises
     ------

@@ -1,17 +1,17 @@
-"""Define the part of release.json on questions measured on purpose ([[models]]): their noisy sums, and the answers.
+"""Define the part of release.json on questions that were measured on purpose ([[models]]): noisy sums and answers.
 
     {"epsilon": "1/10", "steps": 1048576, "noises": [{"epsilon": "1/10", "scale": 10485760.0, "size": 3}],
      "sums": [{"of": ["age(0..99)", "age(0..99)"], "low": 0, "high": 1, "value": 4182731123, "noise": 0}],
      "models": [{"question": "mean age", "limits": {"age": [0, 99]}}], "answers": [...]}
 
-A sum adds up a product over all rows. Each factor in `of` is the row's own value, clipped to the limits in brackets and scaled
-to -1 to 1, or a condition (1 if it is met, else 0). Rows that do not meet `where`, or have no value in one of the columns
-`valued`, add 0. Up to its noise, the sum is n * low + value * (high - low) / steps, where n is the number of rows. The noises
-of all `size` sums with the same `noise` are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale).
+A sum adds up a product over all rows. Each factor in `of` is the row's own value (clipped to the limits in brackets and scaled
+to the range from -1 to 1) or a condition (1 if it is met, else 0). Rows that do not meet `where`, or have no value in one of
+the columns `valued`, add 0. Up to its noise, the sum is n * low + value * (high - low) / steps, where n is the number of rows.
+The noises of all `size` sums with the same `noise` are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale).
 
 The means of groups are measured in `groups`. Each row divides 2^30 parts among the three `shares` of its group: (1 - t)^2, 2 t
-(1 - t) and t^2, where t in 0 to 1 is the position of its value between the limits. Every share has discrete Laplace noise of
-`scale`.
+(1 - t) and t^2, where t, from 0 to 1, is the position of the row's value between the limits. Every share has discrete Laplace
+noise of `scale`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """A noise that several sums share, and its cost."""
+    """A noise that several sums share, with its cost."""
 
     epsilon: ExactText
     scale: Positive
@@ -35,7 +35,9 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """The noisy sum of a product over rows; one step is a part of the range from `low` to `high` of one row."""
+    """The noisy sum of a product over rows. One step is a part of the range from `low` to `high`, the possible values of a
+    row's product.
+    """
 
     of: Annotated[list[str], Field(max_length=2)]
     where: str = ""

@@ -1,4 +1,4 @@
-"""Name the files of a bundle, as a function of release.json that is the same for every version."""
+"""Name the files of a bundle, from release.json alone and in the same way for every version."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def further_names(bundle: BundleTable) -> list[str]:
 
 
 def packages(bundle: BundleTable) -> list[str]:
-    """Return the libraries that write the requested formats, without repetition."""
+    """Return the libraries that write the requested formats, each once."""
     choices = [(namings()[name].packages, choice) for name, chosen in bundle.chosen.items() for choice in chosen]
     return list(dict.fromkeys(packages[choice] for packages, choice in choices if choice in packages))
 
@@ -138,8 +138,8 @@ def ask_name(document: ReleaseDocument, language: str) -> str:
 
 
 def has_ask_page(document: ReleaseDocument) -> bool:
-    """Return whether the folder has a page that answers questions: if noisy tables with a known noise distribution are
-    published.
+    """Return whether the folder has a page that answers questions, which needs published noisy tables with a known noise
+    distribution.
     """
     return document.estimates is not None and MEASUREMENTS in document.files
 
@@ -155,7 +155,7 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that earlier versions did not write, each with a sentence that says so."""
+    """Return the files that earlier versions did not write, each with a sentence that states this."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
         without |= {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)} & {
@@ -171,7 +171,7 @@ def promised_tables(document: ReleaseDocument) -> list[str]:
 
 
 def possible_data(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the files with rows or numbers that a release of this kind may have."""
+    """Yield the files with rows or numbers that such a release may have."""
     yield from promised_tables(document)
     if document.imputation is not None and not document.imputation.failed:
         yield document.imputation.file(document.bundle)

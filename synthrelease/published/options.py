@@ -1,4 +1,4 @@
-"""Define the parts of release.json for options, one model each, with functions that `verify` uses to check them."""
+"""Define the parts of release.json for options, one model for each option, with functions that `verify` uses to check them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_YEARS = 100
 IMPUTED = "imputed.csv"
 """Name of the file with the complete copies, unless [bundle] asks for other names."""
 HEAD = (".imp", ".id", ".imputed")
-"""The first columns of imputed.csv: the copy, the row of the table, and the columns that were filled in."""
+"""The first columns of imputed.csv: the number of the copy, the row of the table, and the columns that were filled in."""
 
 
 class PartitionPart(Part):
@@ -46,7 +46,7 @@ class PartitionPart(Part):
     ----------
     fit_exact : the share of the rows that the generator was fitted to; the criteria use the other rows.
     rows, fit_rows, score_rows : numbers of rows that the release used, and of the two pieces. The released table has
-        `score_rows` rows, and the figures of the criteria compare it with that piece.
+        `score_rows` rows, and the criteria compare it with the second piece.
     """
 
     fit_exact: ExactText
@@ -65,7 +65,7 @@ class PartitionPart(Part):
         return PartitionRule(fit=Fraction(self.fit_exact))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the sizes of the pieces as exact facts if the number of rows is published or stated."""
+        """Return the sizes of the pieces as exact facts, if the number of rows is published or stated."""
         sources: dict[Way, tuple[Fact, ...]] = {
             "exact": (("private_file", "partition"),),
             "whole": (("private_file", "partition"),),
@@ -74,8 +74,8 @@ class PartitionPart(Part):
         return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the scored piece around this share of all rows (theory 11.11, counts
-        of random pieces).
+        """Return the standard deviation of a share in the scored piece, if `share` is the share of all rows (theory 11.11,
+        counts of random pieces).
         """
         return _error_of_a_subset(self.score_rows, self.rows, share)
 
@@ -107,24 +107,24 @@ class SplitPart(Part):
         return f"Rows of other pieces of the register were left out ({self.of - 1} of {self.of})."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the rows that the release used, around this share of all rows of the file
-        (theory 11.11, counts of random pieces; a keyed hash is treated as a random choice).
+        """Return the standard deviation of a share in the rows that the release used, if `share` is the share of all rows of
+        the file (theory 11.11, counts of random pieces; a keyed hash is treated as a random choice).
         """
         return _error_of_a_subset(rows, file_rows, share)
 
 
 def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
-    """Return the standard deviation of a share in a random subset of the rows, around the share in all of them."""
+    """Return the standard deviation of a share in a random subset of the rows, if `share` is the share of all rows."""
     return (share * (1 - share) / drawn * ((rows - drawn) / max(rows - 1, 1))) ** 0.5
 
 
 class MembersPart(Part):
-    """Members of linked tables, in a file of their own with the key of their root.
+    """The members of linked tables. They have a file of their own, with the key of their root.
 
     Attributes
     ----------
     key : the first column of both files: the number of a root, from 1, which occurs in no other file.
-    size : the column of the table with the number of members of a root.
+    size : the column of the table with a root's number of members.
     most, least : largest and smallest number of members of a root. If `more` is "first", `most` means `most` or more.
     more : treatment of roots with more than `most` members: "first" kept the first members, "drop" excluded the root.
     order, reference : the columns of the file that order the members, and the column and text that mark the first member.
@@ -183,7 +183,7 @@ class MarginPart(Part):
 
     Attributes
     ----------
-    groups : the groups of each column, in the order of `columns`; adjacent groups are neighbours.
+    groups : the groups of each column, in the order of `columns`. Adjacent groups are neighbours.
     totals : the total of each combination; the group of the last column changes fastest.
     """
 
@@ -245,7 +245,7 @@ class CalibrationPart(Part):
 
     @property
     def described(self) -> str:
-        """Return the description of the weights for the documentation of the column."""
+        """Return the description of the weights in the documentation of the column."""
         return f"Raked to: {self.source}" if self.margins else f"Number of its class of {self.start}."
 
     @property
@@ -344,7 +344,7 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
 
 
 class PlanOfYearsPart(Part):
-    """A plan over years, made before the first year, and the year of this document.
+    """A plan over years that was made before the first year, and the year of this document.
 
     Attributes
     ----------
@@ -352,7 +352,8 @@ class PlanOfYearsPart(Part):
     year : the year of this document.
     records_in_year, records_in_all : largest number of records of a person in the file of a year, and in all files together.
     epsilons_exact, delta_exact : largest loss of a record by the release of each year.
-    fallbacks, fallback_epsilon_exact : number of years that may have a second release, and its largest epsilon for a record.
+    fallbacks, fallback_epsilon_exact : number of years that may have a second release, and the largest epsilon of a second
+        release for a record.
     """
 
     first: int
@@ -386,11 +387,11 @@ class PlanOfYearsPart(Part):
 
 
 class YearsPart(PlanOfYearsPart):
-    """The plan over years, and this release's place in it (theory 11.13, a promise over years).
+    """The plan over years, and the position of this release in it (theory 11.13, a promise over years).
 
     Attributes
     ----------
-    again : whether this is the second run of its year, after one that released nothing.
+    again : whether this is the second run of its year, after a run that released nothing.
     promised_epsilon_exact, promised_delta_exact : the promised loss of a person, for all years together.
     paid_epsilon_exact, paid_delta_exact : largest loss of a person so far, for all years up to this one.
     """
@@ -409,13 +410,13 @@ class EarlierPart(Part):
     ----------
     digest : the SHA-256 checksum of its release.json.
     epsilon_exact, delta_exact : its cost for one record.
-    person_epsilon_exact, person_delta_exact : its cost for a person; null if it promised a person nothing.
-    corrects : the digest of the release that it replaced, if it is an erratum. An erratum spends nothing.
+    person_epsilon_exact, person_delta_exact : its cost for a person; null if it promised nothing to a person.
+    corrects : the digest of the release that it replaced, if it is an erratum. An erratum spends no budget.
     changed : changes of bins and rules in the present release, one sentence each.
     year, again : its year in the plan over years, and whether it was the second run of that year. Absent without a plan;
         `again` is absent if false.
-    estimated : with a plan over years, its estimates for questions on columns whose bins are the same in the present release.
-        Absent if there are none.
+    estimated : with a plan over years, its estimates for questions about columns whose bins are the same in the present
+        release. Absent if there are none.
     """
 
     title: str
@@ -434,7 +435,7 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this erratum replaces without spending anything: its digest, its version and the correction."""
+    """The release that this erratum replaces without spending budget: its digest, its version and the correction."""
 
     digest: str
     version: str
@@ -447,7 +448,7 @@ class SeriesPart(Part):
     Attributes
     ----------
     total_epsilon_exact, total_delta_exact : total loss of a person with records in all releases, this one included (theory 1.1,
-        sequential composition); null if one of them promises a person nothing. An erratum and the release that it corrects
+        sequential composition); null if one of them promises nothing to a person. An erratum and the release that it corrects
         count once.
     years : the plan over years; absent without one.
     """
@@ -469,20 +470,20 @@ class SeriesPart(Part):
 
     @property
     def several_releases(self) -> bool:
-        """Return whether earlier releases are named or other releases are planned."""
+        """Return whether earlier releases are named, or further releases are planned."""
         return bool(self.earlier) or self.years is not None
 
 
 class ScoutPart(Part):
-    """The scout before the release, and the cap on the cost of scout and release, fixed before the scout (theory 9.19, one
-    cap).
+    """The scout (a first noisy look) before the release, and the cap on the cost of scout and release. The cap was fixed before
+    the scout (theory 9.19, one cap).
 
     Attributes
     ----------
     document : the SHA-256 checksum of scout.json in the scout's folder.
     epsilon_exact, delta_exact : the cap, which equals the guarantee.
     rho_exact, rare_exact, tests_exact : the numbers of `privacy.cap.Cap`.
-    alone_exact : the epsilon of the scout alone, at the same delta.
+    alone_exact : the epsilon of the scout alone, at the delta of the cap.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "scout"),)
@@ -504,13 +505,13 @@ class ScoutPart(Part):
 
         Raises
         ------
-        Unexpected : for impossible numbers (it is a ValueError).
+        Unexpected : when the numbers are impossible (a ValueError).
         """
         return self.value_of(Cap)
 
 
 class PopulationPart(Part):
-    """The guarantee for a member of the population of whom nobody knows whether they were drawn. A ledger counts only the main
+    """The guarantee for a member of the population, if nobody knows who was drawn into the file. A ledger counts only the main
     guarantee.
 
     Attributes
@@ -535,7 +536,7 @@ class PopulationPart(Part):
 
 
 class DesignPart(Part):
-    """The stated survey design of the private file, on which intervals for a population rest.
+    """The stated survey design of the private file. Intervals for a population use it.
 
     Attributes
     ----------
@@ -560,13 +561,11 @@ class DesignPart(Part):
 
     @property
     def unknown(self) -> bool:
-        """Return whether the effect of clusters is unknown, because there are neither a stated design effect nor random
-        groups.
-        """
+        """Return whether the effect of clusters is unknown, because neither a design effect nor random groups are stated."""
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
-        """Return the largest stated design effect of some columns; None if one of them has none."""
+        """Return the largest stated design effect of some columns; None if a column has none."""
         effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
         return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
@@ -576,9 +575,9 @@ class ImputationPart(Part):
 
     Attributes
     ----------
-    donors : number of rows that had to agree; with fewer rows, the last columns of `match` were dropped.
+    donors : required number of rows that agree with a row. If fewer rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
-    rows : number of released rows with a missing value that the rules do not demand.
+    rows : number of released rows with a missing value that the rules do not require.
     smallest : minimum number of rows with the values of one donor, and minimum number of times that each row of a copy occurs.
     failed : reason why there are no copies; empty if there are copies.
     """
@@ -635,7 +634,7 @@ class LevelPart(Part):
     Attributes
     ----------
     column : the column of the table with the area of each row.
-    areas : number of areas that the column can have.
+    areas : number of possible areas.
     """
 
     column: str
@@ -661,12 +660,12 @@ class GeographyPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that are functions of others: an area determines the area of the level above."""
+        """Return the columns that are functions of other columns: an area determines the area of the level above."""
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
 
 class NumberPart(Part):
-    """One column about indicators.
+    """A column that summarises indicators.
 
     Attributes
     ----------
@@ -679,7 +678,7 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns of the table with the indicators of the same row. The private file does not have these columns.
+    """Columns of the table that summarise the indicators of the same row. The private file does not have these columns.
 
     Attributes
     ----------
@@ -697,5 +696,5 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that follow from others: the column of a group follows from its columns of indicators."""
+        """Return the columns that follow from other columns: the column of a group follows from its columns of indicators."""
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

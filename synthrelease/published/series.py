@@ -1,4 +1,4 @@
-"""Compute the statements of a release about earlier releases of its register: costs, the sum for a person, and changes."""
+"""Compute what a release states about earlier releases of its register: costs, the total for a person, and changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(content: bytes) -> ReleaseDocument:
 
     Raises
     ------
-    InputError : when it cannot be read.
+    InputError : when the file cannot be read.
     """
     try:
         return read_leniently(content)
@@ -33,7 +33,7 @@ def read(content: bytes) -> ReleaseDocument:
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
-    """Return the published part on an earlier release, from its release.json alone.
+    """Return the published part about an earlier release, from the earlier release.json alone.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
     """Yield the estimates of an earlier release for questions on columns whose bins are unchanged in the new release.
 
-    Nothing is yielded if the earlier release could have been published in several ways. Then its intervals have only a part of
-    the risk each, and no interval of a change follows from them.
+    Nothing is yielded if the earlier release could have been published in several ways. Each of its intervals then has only a
+    part of the risk, so no interval of a change follows.
     """
     if old.estimates is None or not old.measured_once:
         return
@@ -97,8 +97,8 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
     """Return the largest loss of a person for the years up to this one.
 
-    A year without a named release counts as planned, because a run that released nothing also spends its budget. The same holds
-    for the first run of a year that has a second one. An erratum counts as the release that it corrects.
+    A year without a named release counts with its planned budget, because a run that releases nothing also spends its budget.
+    The same holds for the first run of a year that has a second run. An erratum counts as the release that it corrects.
     """
     plan, guarantee = run.horizon, document.guarantee.guarantee()
     corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
@@ -124,10 +124,10 @@ def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
-    """Return epsilon and delta for a person with records in all releases, as exact fractions; None if one of them promises a
-    person nothing.
+    """Return epsilon and delta for a person with records in all releases, as exact fractions; None if one of them promises
+    nothing to a person.
 
-    An erratum only changes texts of the release that it corrects. Both are one output of one mechanism, so they count once.
+    An erratum changes only texts of the release that it corrects. Both are one output of one mechanism, so they count once.
     """
     replaced = "" if corrects is None else corrects.digest
     corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
@@ -147,7 +147,7 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the digest of the release that spent the budget which an erratum states, through any number of errata."""
+    """Return the digest of the release that spent the budget. Errata are traced back to the release that they correct."""
     seen = set()
     while digest in corrected and digest not in seen:
         seen.add(digest)

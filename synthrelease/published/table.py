@@ -1,4 +1,4 @@
-"""Read data.csv and data.parquet piece by piece: the released rows as counts over the bins of their schema."""
+"""Read data.csv and data.parquet in pieces, and count the released rows by the bins of their schema."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
 """Largest number of values in a batch. A batch of a wide table has fewer rows."""
 _BLOCK = 2**22
-"""Bytes of a CSV file that are read at a time. No line may be longer."""
+"""Bytes of a CSV file that are read at once. No line may be longer."""
 MARK = "1"
 """The value of the column `synthetic` in every row."""
 
@@ -50,7 +50,7 @@ class TableShape:
     names, labels, ordered : names of the columns of the schema, labels of their bins, and whether the bins have an order.
     weighted : whether a column of weights follows the other columns.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : how columns belong to roots and their members, which have two files; None without members.
+    linked : which columns belong to roots and which to their members; these have two files. None without members.
     key : name of the key column, which comes first; empty if there is none.
     """
 
@@ -85,7 +85,7 @@ class RowsBatch:
 
     Attributes
     ----------
-    bins : (n_rows,) bin indices of each column, in the smallest integer type that holds them.
+    bins : (n_rows,) bin indices of each column, in the smallest sufficient integer type.
     weights : (n_rows,) weights; None for a table without weights.
     keys : (n_rows,) number of the root of each row; empty for a table without members.
     """
@@ -120,7 +120,7 @@ def written(fields: Sequence[str]) -> bytes:
 
 
 class LabelledBins:
-    """A converter from labels to bin indices, for a column that Arrow holds as a dictionary of texts in any order."""
+    """A converter of labels to bin indices, for a column that Arrow stores as a dictionary of texts in any order."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -128,11 +128,11 @@ class LabelledBins:
         self._known: tuple[pa.Array, np.ndarray] | None = None
 
     def bins(self, column: pa.DictionaryArray, line: int) -> np.ndarray:
-        """Return the (n_rows,) bin indices, in the smallest integer type that holds them.
+        """Return the (n_rows,) bin indices, in the smallest sufficient integer type.
 
         Raises
         ------
-        TableError : for a text that is no label, with its line. `line` is the line of the first row.
+        TableError : when a text is not a label; the message has its line. `line` is the line of the first row.
         """
         if self._known is None or not self._known[0].equals(column.dictionary):  # usually the dictionary of the previous batch
             texts = column.dictionary.to_pylist()
@@ -155,12 +155,12 @@ class LabelledBins:
 
 
 def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Yield the rows of one file with bin indices in place of labels.
+    """Yield the rows of a file, with bin indices in place of labels.
 
     Raises
     ------
-    TableError : for a text that is no label, a weight that is no number of at least 0, a missing key, or a wrong value in the
-        column `synthetic`.
+    TableError : when a text is not a label, a weight is not a number of at least 0, a key is missing, or the column `synthetic`
+        has a wrong value.
     """
     labelled, line = [LabelledBins(name, labels) for name, labels in zip(shape.names, shape.labels, strict=True)], 2
     for batch in batches:
@@ -188,8 +188,8 @@ def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
 
 
 def _is_plain(file: BinaryIO) -> bool:
-    """Return whether a file has no byte order mark and an even number of quotes. Arrow would accept such files, other readers
-    not.
+    """Return whether a file has no byte order mark and an even number of quotes. Arrow would accept other files, too, but
+    not all readers would.
     """
     marked, quotes = file.read(len(BOM_UTF8)) == BOM_UTF8, 0
     file.seek(0)
@@ -208,8 +208,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     Raises
     ------
-    TableError : for another header, for lines that are no CSV in UTF-8 or have another number of values, and for a byte order
-        mark or open quotes.
+    TableError : when the header is another one, when lines are not CSV in UTF-8 or have another number of values, and when
+        there is a byte order mark or an open quote.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -258,7 +258,7 @@ class TableFile:
     ----------
     stem : the file name without its ending.
     key : name of the key column of whole numbers, which comes first; empty if there is none.
-    columns : its columns of the schema, with their names in this table; for members, the columns of the first member.
+    columns : its columns of the schema, with their names in this table. For members, these are the columns of the first member.
     of_members : whether its rows are members.
     """
 
@@ -295,7 +295,7 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return the shape of data.csv with roots: the key, and the columns of roots with the number of members."""
+    """Return the shape of data.csv with roots: the key, and the columns of roots, including the number of members."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
@@ -374,7 +374,7 @@ class ReleasedTable:
     ----------
     weights : (n_cells,) weight of a row of each cell, in the order of the cells; None without weights.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : how columns belong to roots and their members; None without members.
+    linked : which columns belong to roots and which to their members; None without members.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -395,7 +395,7 @@ class ReleasedTable:
 
     @property
     def shape(self) -> TableShape:
-        """Return the description of the table's columns."""
+        """Return the description of the columns of the table."""
         weighted = self.weights is not None
         return TableShape(
             names=self.names,
@@ -411,7 +411,7 @@ class ReleasedTable:
         return self.counts.layout.columns
 
     def cells_of_rows(self, most: int) -> Iterator[np.ndarray]:
-        """Yield the (n,) cell indices of consecutive rows, for at most `most` rows at a time."""
+        """Yield the (n,) cell indices of consecutive rows, at most `most` rows at a time."""
         total = self.counts.total
         ends = np.cumsum(self.counts.counts) if total > len(self.counts) else None
         for start in range(0, total, most):
@@ -419,7 +419,7 @@ class ReleasedTable:
             yield rows if ends is None else np.searchsorted(ends, rows, side="right")
 
     def of_roots(self) -> ReleasedTable:
-        """Return the rows of roots with only their own columns; without members, the whole table."""
+        """Return the rows of roots with only the columns of roots; without members, the whole table."""
         linked = self.linked
         if linked is None:
             return self
@@ -490,7 +490,7 @@ def read_parquet(
 
     Raises
     ------
-    TableError : as `parquet_rows`.
+    TableError : as in `parquet_rows`.
     """
     return table_of(parquet_rows(content, shape, says_synthetic, n_rows, members), shape)
 
@@ -500,7 +500,7 @@ def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Ite
 
     Raises
     ------
-    TableError : as `read_csv`.
+    TableError : as in `read_csv`.
     """
     if shape.linked is None:
         return rows_of(csv_batches(content, shape), shape)
@@ -510,7 +510,7 @@ def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Ite
 
 
 def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
-    """Return the table of these rows.
+    """Return the table of these rows, as counts.
 
     Raises
     ------
@@ -550,12 +550,12 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
 def parquet_rows(
     content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None, members: Content = b""
 ) -> Iterator[RowsBatch]:
-    """Yield batches of the rows of data.parquet in order, with their weights if the table has them.
+    """Yield batches of the rows of data.parquet in order, with their weights if the table has weights.
 
     Parameters
     ----------
-    n_rows : number of rows that the file must have. It is compared with the footer before any row is read, because equal rows
-        take hardly any space in the file but may fill all memory when they are read.
+    n_rows : number of rows that the file must have. It is compared with the footer before any row is read. Equal rows take
+        hardly any space in the file, but may fill all memory when they are read.
     members : members.parquet, if rows are roots with members.
 
     Raises
@@ -580,7 +580,7 @@ def _parquet_batches(
 
     Raises
     ------
-    TableError : for other columns, for another number of rows, or for more than `most` rows.
+    TableError : when the file has other columns, another number of rows, or more than `most` rows.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -628,9 +628,9 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
 
 
 _BUFFER = 2**16
-"""Bytes of each column that are read at a time."""
+"""Bytes of each column that are read at once."""
 _BYTES_OF_A_VALUE = 32
-"""Largest number of bytes per value in uncompressed dictionary pages of Parquet, with headers."""
+"""Largest number of bytes for a value in uncompressed dictionary pages of Parquet, including headers."""
 
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
@@ -638,7 +638,7 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
 
     Raises
     ------
-    TableError : when a released table cannot have these numbers.
+    TableError : when no released table can have these numbers.
     """
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)

@@ -1,4 +1,4 @@
-"""Run the part of a verification that stands alone: release.json, the tables and the published specification.
+"""Run the part of a verification that stands alone. It checks release.json, the tables and the published specification.
 
 This module imports nothing that makes a release or writes a bundle, and no generator. So a reader who wants to trust `verify`
 can read it with all its imports (docs/architecture.md, what stands alone).
@@ -69,7 +69,7 @@ BIASED = ((0, 14, 0), (0, 14, 1))
 
 
 def noise(document: ReleaseDocument) -> Check:
-    """Check that no known biased sampler drew the noise, which would make the stated epsilon untrue."""
+    """Check that the noise was not drawn by a sampler with a known bias, which would make the stated epsilon untrue."""
     version = document.versions.get(LIBRARY)
     number = None if version is None else release_number(version)
     if number in BIASED:
@@ -97,7 +97,7 @@ _RELEASED = "released"
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """The schema in release.json as objects: its bins, and the rules on them for released rows and for private rows."""
+    """The schema in release.json as objects: bins, and the rules on these bins for released and for private rows."""
 
     transformation: Transformation
     plausibility: Plausibility
@@ -193,7 +193,7 @@ def _decimal(value: float) -> str:
 
 
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
-    """Yield the problems of each bin of a column: the label must agree with the edges and the number."""
+    """Yield the problems of each bin of a column. The label must agree with the edges and the number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: expected different labels, found a repeated label or none"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
@@ -223,7 +223,7 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Return whether the bin's edges match its label, and its number matches the label or is a number inside the bin."""
+    """Return whether the bin's edges match its label. Its number must match the label or lie inside the bin."""
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)
@@ -247,12 +247,12 @@ def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
 COMPLETE = "complete"
 """Name of the check that no file is missing. A release without documents can be completed later."""
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
-"""Names of the checks that are not run after a check that they build on has failed."""
+"""Names of the checks that are not run after a check has failed on which they depend."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """The results of this part, for the further checks.
+    """The results of this part of the verification, for further checks.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks so far, after one on which the others depend has failed."""
+    """Return the checks so far, after a check has failed on which all others depend."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -343,7 +343,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
-    """Check that every listed file exists, and that there are no other files, which a reader could mistake for checked ones."""
+    """Check that every listed file exists and that there is no other file, which a reader could mistake for a checked file."""
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
     yield Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
@@ -416,7 +416,7 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """Return problems with the order of the parts of a Parquet file whose rows were read."""
+    """Return problems with the order of the parts of a Parquet file whose rows could be read."""
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

@@ -43,10 +43,10 @@ from synthrelease.published.verify.checks import Check
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
-    """Yield problems of the charge tree with random pieces of the rows.
+    """Yield problems of the charge tree that concern random pieces of the rows.
 
     If rows were divided, the tree must have one node below its root that takes the larger loss of the two pieces, with a part
-    for each piece. Otherwise it must have no such node.
+    for each piece. Otherwise the tree must have no such node.
     """
     root = document.charges
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
@@ -71,8 +71,8 @@ def _where(piece: str | None) -> str:
 
 
 def charges(document: ReleaseDocument) -> Check:
-    """Check that every node follows from its parts, that the root equals the guarantee, and that each criterion has its stated
-    charge.
+    """Check that every node follows from its parts, that the root equals the guarantee, and that each criterion has its
+    stated charge.
     """
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
@@ -88,7 +88,7 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Yield the nodes at and below this node whose charge differs from the composition of their parts."""
+    """Yield the nodes, from this node downwards, whose charge differs from the composition of their parts."""
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
         yield from _node_problems(part, selection)
@@ -112,7 +112,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
-    """Return the composition of a node's parts by its rule.
+    """Return the composition of a node's parts by the rule of the node.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield contradictions between the number of rows, its cost and the statements about it."""
+    """Yield contradictions between the number of rows, the cost of counting them and the statements about the number."""
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":

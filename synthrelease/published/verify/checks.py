@@ -38,8 +38,8 @@ class Check:
     found : the result of a check without problems, in a line.
     problems : the problems, one sentence each; empty if the check passed.
     made : False if the check was not run, because an earlier check failed.
-    limits : sentences on what could not be checked in this bundle, with which the verification ends.
-    absent : whether there is nothing to check, such as no signature. This is no problem, but shows nothing.
+    limits : sentences on what could not be checked in this bundle; the verification ends with them.
+    absent : whether there is nothing to check, for example no signature. This is not a problem, but it shows nothing.
     unknown : whether the check needs a package that is not installed or trusted here, so that it shows nothing.
     """
 
@@ -64,7 +64,7 @@ class Check:
 
 
 def made(name: str, check: Callable[[], Check]) -> Check:
-    """Run a check and return its result. If it fails with an error, the result is a problem, because anybody may have written
+    """Run a check and return its result. An error in the check becomes a problem, because anybody may have written
     release.json.
     """
     try:
@@ -79,9 +79,9 @@ class Report:
 
     Attributes
     ----------
-    signed_by : fingerprint of the key that signed the bundle; None without a signature.
+    signed_by : the fingerprint of the key that signed the bundle; None without a signature.
     key_given : whether that key came from a source other than the bundle.
-    commitment : one or two sentences on the comparison with a commitment; empty if none was given.
+    commitment : one or two sentences on the comparison with a commitment; empty if no commitment was given.
     committed : whether the commitment covers the specification.
     beyond : statements that nobody can check without the private file.
     left_out : parts of the verification that the caller left out.
@@ -101,17 +101,21 @@ class Report:
 
     @property
     def unknown(self) -> bool:
-        """Return whether nothing is wrong, but some checks need a package that is not installed or trusted here."""
+        """Return whether there is no problem, but some checks need a package that is not installed or not trusted here."""
         return not self.passed and all(check.passed or check.unknown for check in self.checks)
 
     @property
     def vouched_for(self) -> bool:
-        """Return whether a key or commitment from outside the bundle shows who made it, or what was fixed before the run."""
+        """Return whether a key or commitment from outside the bundle shows who made the bundle, or what was fixed before the
+        run.
+        """
         return self.committed or (self.signed_by is not None and self.key_given)
 
     @property
     def closing(self) -> str:
-        """Return the closing sentences of a verification without problems: what it shows, and what it does not show."""
+        """Return the closing sentences of a verification without problems: what the verification shows, and what it does not
+        show.
+        """
         how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
         sentences = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
@@ -156,7 +160,7 @@ def read_files(folder: Path) -> Files:
 
     Raises
     ------
-    InputError : when this is no folder, contains anything but plain files, or cannot be read.
+    InputError : when the path is not a folder, the folder contains anything but plain files, or a file cannot be read.
     """
     problem, contents = "", {}
     if not folder.is_dir():
@@ -192,7 +196,7 @@ def check_unchanged(folder: Path, files: Files) -> None:
 
 
 def checksums(files: Files) -> Check:
-    """Check that SHA256SUMS lists every file with its checksum, and that every listed file is there."""
+    """Check that SHA256SUMS lists every file with its checksum, and that every listed file exists."""
     name = "checksums"
     listed = read_checksums(files[CHECKSUMS]) if CHECKSUMS in files else None
     if listed is None:
@@ -210,9 +214,9 @@ def checksums(files: Files) -> Check:
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
-    """Refuse a key or commitment that lies in a folder which it should confirm, because whoever made the folder put it there.
+    """Refuse a key or commitment that lies in a folder which it should confirm. Whoever made the folder put it there.
 
-    A link into the folder is refused, too. A copy of such a file cannot be recognised.
+    A link into the folder is refused, too. A copy of a file in the folder cannot be recognised.
     """
     for folder in folders:
         if path.exists() and any(path.samefile(file) for file in folder.iterdir() if file.exists()):

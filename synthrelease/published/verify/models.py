@@ -1,6 +1,5 @@
-"""Check the questions measured on purpose: their charges, and their answers, recomputed from the published sums by separate
-code.
-"""
+"""Check the questions that were measured on purpose: their charges, and their answers, which separate code computes again
+from the published sums."""
 
 from __future__ import annotations
 
@@ -20,7 +19,8 @@ from synthrelease.published.verify.checks import Check
 _SHARES = 2**30
 """Number of parts that each row of a group divides among its three sums."""
 _NEAR = 0.25
-"""Tolerance, as a part of the interval's width, for a coefficient beside the plain solution of the normal equations."""
+"""Tolerance, as a share of the interval's width, when a coefficient is compared with the plain solution of the normal
+equations."""
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 Key = tuple[tuple[str, ...], str, tuple[str, ...]]
@@ -73,7 +73,7 @@ def _limits(text: str) -> tuple[float, float] | None:
 
 
 def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answer: ModelAnswerPart) -> Iterator[str]:
-    """Yield the estimates of an answer that do not follow from the sums."""
+    """Yield the estimates in an answer that do not follow from the sums."""
     expected = _of_groups(model) if model.groups else _of_sums(document, part, model)
     for term in answer.terms:
         if term.estimate is None or term.low is None or term.high is None:
@@ -94,7 +94,7 @@ def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool
 def _of_groups(model: ModelPart) -> dict[str, float]:
     """Return the mean of each group, and the difference of two groups' means.
 
-    Of a group's sums a, b and c the share (b / 2 + c) / (a + b + c) says where its mean lies between the limits.
+    Let a, b and c be the sums of a group. The share (b / 2 + c) / (a + b + c) is the position of the mean between the limits.
     """
     column = split_question(model.question).head
     low, high = (float(limit) for limit in model.limits[column])
@@ -145,7 +145,7 @@ def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> d
 
 
 def _text(model: ModelPart, name: str) -> str:
-    """Return a factor as the sums write it."""
+    """Return the text of a factor, in the form that the sums use."""
     if name not in model.limits:
         return name
     low, high = (float(limit) for limit in model.limits[name])

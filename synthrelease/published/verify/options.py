@@ -1,6 +1,5 @@
-"""Check each option of a release from the folder alone: its statements must follow from the table and other parts of
-release.json.
-"""
+"""Check each option of a release from the folder alone. Its statements must follow from the table and other parts of
+release.json."""
 
 from __future__ import annotations
 
@@ -67,7 +66,9 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Yield a check for every option of the release, and a problem if other releases were given that it does not name."""
+    """Yield a check for every option of the release, and a problem if other releases were given that release.json does not
+    name.
+    """
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
         "split": of_split,
@@ -89,7 +90,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
-    """Yield the differences between release.json and the plan over years that the published specification fixes.
+    """Yield the differences between release.json and the published specification in the plan over years.
 
     Version 1.0.0 did not publish this table, so the specification of its releases may lack it.
     """
@@ -106,7 +107,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
-    """Yield sentences on facts that were fixed before the run but are missing in specification.json of version 1.0.0."""
+    """Yield sentences on facts that were fixed before the run but that specification.json of version 1.0.0 lacks."""
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
             f"What release.json says in {name!r} is no part of the specification: releases of version 1.0.0 did not publish it "
@@ -118,7 +119,7 @@ def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[
 
 
 def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
-    """Check the sizes of the pieces. The table must be as large as the second piece."""
+    """Check the sizes of the pieces. The table must have as many rows as the second piece."""
     try:
         sizes = part.rule.sizes(part.rows) if 0 < part.rule.fit < 1 else None
     except SynthreleaseError:
@@ -152,7 +153,9 @@ _RELATIVE = 1e-6
 
 
 def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check the weights by raking again: the rows and the published totals determine them, or the reason for their absence."""
+    """Check the weights by raking again. The rows and the published totals determine the weights, or the reason why there
+    are none.
+    """
     summary = "none: the table cannot have the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
@@ -188,7 +191,7 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
-    """Return whether two parts with the same margins state the same about the weights."""
+    """Return whether two parts with the same margins make the same statements about the weights."""
     left_weights, right_weights = left.weights, right.weights
     if left_weights is None or right_weights is None:
         return left_weights is right_weights
@@ -205,7 +208,7 @@ def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
 
 
 def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check the sum of the listed costs for a person, and compare the list with the given releases."""
+    """Check the total of the listed costs for a person, and compare the list with the given releases."""
     looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
     total_epsilon = part.total_epsilon_exact
     of_all = "nothing is promised to a person" if total_epsilon is None else f"epsilon {total_epsilon}"
@@ -275,7 +278,7 @@ def _released_priors(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield evidence that this is no erratum but another release, which would have spent budget."""
+    """Yield evidence that this is not an erratum but another release, which would have spent budget."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
             yield f"expected the same {name} in an erratum, found another"
@@ -317,7 +320,7 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
 
 
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
-    """Check the guarantee for a member of the population, and that no other part says that the file is another sample."""
+    """Check the guarantee for a member of the population. No other part may imply that the file is another sample."""
     epsilon = decimal_text(part.loss().epsilon)
     summary = f"a sample of {part.sampled} of {part.size}: epsilon {epsilon} beside the guarantee"
     return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
@@ -343,7 +346,7 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
 
 
 def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check each row of each copy. The drawn donor is random, so the check is only that a possible donor exists."""
+    """Check each row of each copy. Donors are drawn at random, so the check is only that a possible donor exists."""
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
     summary = f"{0 if part.failed else part.copies} copies, observed values as in data.csv, others with donors"
@@ -387,7 +390,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
 def _copy_problems(
     bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, rules: Plausibility, open_: np.ndarray
 ) -> Iterator[str]:
-    """Yield problems with the values filled into one copy.
+    """Yield problems with the values that were filled into a copy.
 
     Parameters
     ----------
@@ -407,7 +410,9 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Yield a sentence for each set of columns whose values were filled in together although no released row has them."""
+    """Yield a sentence for each set of columns whose values were filled in together, although no released row has these
+    values.
+    """
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
         for pattern in patterns(table.counts, gaps.missing, open_):
@@ -424,7 +429,7 @@ def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, op
 
 
 def of_geography(part: GeographyPart, bundle: KnownFiles) -> Check:
-    """Check that the rows of each area add up to the rows of the area above it, level by level."""
+    """Check, level by level, that each area has as many rows as the smaller areas in it."""
     problems = tuple(_geography_problems(part, bundle))
     if problems:
         return Check(name="geography", problems=problems)
@@ -468,7 +473,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each column about indicators agrees with the indicators in its row."""
+    """Check that each column that summarises indicators agrees with the indicators in its row."""
     problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)

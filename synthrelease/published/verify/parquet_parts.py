@@ -1,8 +1,8 @@
 """Check that the parts of a Parquet file leave no gaps in which bytes could be hidden.
 
-Readers follow the offsets in the footer, so nobody sees bytes elsewhere: before the footer, between two columns, or behind the
-last page of a column. The layout is that of https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the
-footer, its length, "PAR1".
+Readers follow the offsets in the footer. So nobody sees bytes before the footer, between two columns, or behind the last page
+of a column. The layout is that of https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the footer,
+its length, "PAR1".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from synthrelease.published.base import Content, opened
 
 MAGIC = b"PAR1"
 _HEADER = 2**16
-"""Largest number of bytes of a page's header, which may contain the smallest and the largest label."""
+"""Largest number of bytes of a page's header. It may contain the smallest and the largest label."""
 _DICTIONARY, _DATA, _DATA_2 = 2, 0, 3
 """Numbers of the page types."""
 _VARINT = 10
@@ -23,13 +23,13 @@ _VARINT = 10
 
 
 class OtherBytes(Exception):
-    """Raised if the bytes at the place of a page are no page."""
+    """Raised if the bytes at the place of a page are not a page."""
 
 
 def room_problems(content: Content) -> Iterator[str]:
     """Yield problems with the order of the parts of a Parquet file whose rows could be read.
 
-    Some bytes stay unchecked: values in statistics, and bytes behind the values of a page or between fields of the footer.
+    Some bytes are not checked: values in statistics, and bytes behind the values of a page or between fields of the footer.
     """
     import pyarrow.parquet as pq
 
@@ -66,7 +66,7 @@ def _pages(file: BinaryIO, position: int, end: int) -> tuple[int, int]:
 
     Raises
     ------
-    OtherBytes : when the bytes are no pages.
+    OtherBytes : when the bytes are not pages.
     """
     values, first = 0, True
     while position < end:
@@ -90,7 +90,8 @@ def read_struct(content: bytes) -> tuple[dict[int, Any], int]:
 
     Raises
     ------
-    OtherBytes : when the bytes are no such structure. Lists, sets and maps are not supported, because page headers have none.
+    OtherBytes : when the bytes are not such a structure. Lists, sets and maps are not supported, because page headers have
+        none.
     """
     try:
         return _struct(content, 0)

@@ -1,7 +1,7 @@
 """Compare release.json with the published specification, in code that shares nothing with the code that plans a release.
 
-The two files are read by the models of their tables alone, without any class of a criterion or a generator. Another check shows
-that the whole plan follows from the specification, including these classes (`bundle.verify_plan`).
+The two files are read by the models of their tables alone, without any class of a criterion or a generator. Another check,
+which uses these classes, shows that the whole plan follows from the specification (`bundle.verify_plan`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class Commitment:
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Return whether the commitment covers this run, and not another year of the plan or another release of the year."""
+        """Return whether the commitment covers this run. It may cover another year of the plan, or another release of the
+        year.
+        """
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
             return True
@@ -75,8 +77,8 @@ class Commitment:
 
 
 def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
-    """Check that specification, program, charges, selection and criteria equal those of the commitment. For another year of its
-    plan, check only the plan over years and the names, kinds and thresholds of the criteria.
+    """Check that specification, program, charges, selection and criteria equal the commitment. If the commitment is for another
+    year of its plan, check only the plan over years and the names, kinds and thresholds of the criteria.
 
     The head of the ledger is not part of a release. The steward's logbook shows it.
     """
@@ -90,7 +92,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return sentences on what a matching commitment shows, and whether it covers the specification."""
+    """Return sentences on what a matching commitment shows, and whether the commitment covers the specification."""
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
     if planned is None or years is None or commitment.covers(document):
@@ -113,8 +115,8 @@ def _years(document: ReleaseDocument) -> Any:
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the facts that are fixed for every year and differ. A second release of the committed year needs its own
-    commitment.
+    """Yield the facts that differ, among the facts that are fixed for every year. A second release of the committed year
+    needs its own commitment.
     """
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
@@ -129,7 +131,7 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the facts that are fixed for this run and differ."""
+    """Yield the facts that differ, among the facts that are fixed for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: expected {part.specification[:16]}..., that"
@@ -162,7 +164,7 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that the bundle has the specification that release.json names, and that columns, rules, criteria and charges agree
+    """Check that the bundle has the specification that release.json names. Columns, rules, criteria and charges must agree
     with it.
     """
     content = files.get(NAME)
@@ -254,7 +256,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
-    """Return the tables one by one; `age:(sex + region)` becomes `age:sex` and `age:region`."""
+    """Return the names of the tables one by one. `age:(sex + region)` becomes `age:sex` and `age:region`."""
     single = []
     for text in tables:
         folded = re.fullmatch(r"\s*(.*?)\s*:\s*\((.*)\)\s*", text) if isinstance(text, str) else None
@@ -263,7 +265,7 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a problem unless a published part of the configuration is one that the specification lists."""
+    """Yield a problem unless the specification lists this part of the published configuration as a possible choice."""
     configuration = document.configuration.get(name, {})
 
     def fits(table: Mapping[str, Any]) -> bool:
@@ -309,7 +311,7 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Yield a problem unless each budget of the specification is charged exactly once, and nothing else is.
+    """Yield a problem unless each budget of the specification is charged exactly once, and nothing else is charged.
 
     The charges of a round must be below the selection.
     """
@@ -348,7 +350,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:
-    """Yield the nodes below which the charges of a round are."""
+    """Yield the nodes of the charge tree that contain the charges of a round."""
     if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED) or node.name == ONE_ROUND:
         yield node
         return
@@ -373,7 +375,7 @@ def _cost(leaf: ChargePart) -> Fraction:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Return whether two values of a setting are equal. Numbers are compared by value, in any notation."""
+    """Return whether two values of a setting are equal. Numbers are compared by value, whatever their notation."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
