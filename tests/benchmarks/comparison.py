@@ -1,7 +1,7 @@
-"""Adaptive generators on wide public tables, beside the AIM of smartnoise-synth and of dpmm: distances, time and memory.
+"""Adaptive generators on wide public tables, beside SWIFT of dpsynth and the AIM of smartnoise-synth and dpmm.
 
     python -m tests.benchmarks.comparison --table adult --data FILE --results FILE.jsonl [--epsilon 1 4] [--fits 3]
-        [--only NAME ...] [--dpmm-python PYTHON]
+        [--only NAME ...] [--dpmm-python PYTHON] [--dpsynth-python PYTHON]
     python -m tests.benchmarks.comparison --results FILE.jsonl --write
 
 All get the same (epsilon, delta = 1e-9) for replacing one record: the largest rho that yields it, by the exact curve where a
@@ -11,13 +11,15 @@ tables of one, two and three columns, or over 500 of them, chosen by a fixed see
 seconds are those of its processor, for fit and rows.
 What was measured is added to the results, one line a fit; --write puts tables and a picture of them into
 docs/appendix/benchmarks.md.
-dpmm needs older libraries than ours: its Python is one of an environment of its own (`pip install dpmm==0.1.9`).
+dpmm needs older libraries than ours and dpsynth needs Python 3.12: each runs in an environment of its own (`pip install
+dpmm==0.1.9`; the repositories google/dpsynth and ryan112358/mbi).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import resource
 import subprocess
@@ -45,7 +47,15 @@ from tests.benchmarks.comparison_pages import write
 from tests.benchmarks.generators import charge_of
 from tests.benchmarks.public_tables import TABLES, PublicTable
 
-NAMES = ("adaptive", "adaptive, pure", "AIM (smartnoise-synth)", "AIM (dpmm)", "MST (smartnoise-synth)", "PrivBayes, theta 20")
+NAMES = (
+    "adaptive",
+    "adaptive, pure",
+    "AIM (smartnoise-synth)",
+    "AIM (dpmm)",
+    "SWIFT (dpsynth)",
+    "MST (smartnoise-synth)",
+    "PrivBayes, theta 20",
+)
 MOST_TABLES = 500
 
 
@@ -98,15 +108,18 @@ def ours(name: str, table: PublicTable, epsilon: Fraction, fields: dict[str, Any
     return rows, {"seconds": seconds, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
-def dpmm(table: PublicTable, epsilon: Fraction, python: str, fields: dict[str, Any]) -> tuple[Counts, dict[str, float]]:
-    """One fit of dpmm's AIM, with its own defaults and a quarter of the rho."""
+def peer(
+    name: str, table: PublicTable, epsilon: Fraction, python: str, fields: dict[str, Any]
+) -> tuple[Counts, dict[str, Any]]:
+    """One fit of dpmm's AIM or dpsynth's SWIFT, with its own defaults and a quarter of the rho."""
     rho = generation_budget(GENERATORS["adaptive"].model_validate({}), epsilon) / 4
     with tempfile.TemporaryDirectory() as folder:
         given, made = Path(folder, "given.npz"), Path(folder, "made.npz")
         np.savez(given, rows=table.counts.expand(), sizes=np.array(table.counts.layout.sizes))
         settings = [str(fields.get(key, usual)) for key, usual in (("degree", 2), ("rounds", 0), ("max_model_size", 80))]
-        command = [python, str(Path(__file__).with_name("dpmm_aim.py")), str(given), str(made), str(float(rho)), *settings]
-        result = subprocess.run(command, capture_output=True, text=True, check=True)
+        command = [python, str(Path(__file__).with_name("peer_fits.py")), name, str(given), str(made), str(float(rho))]
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        result = subprocess.run([*command, *settings], stdout=subprocess.PIPE, text=True, check=True, env=environment)
         rows = np.load(made)["rows"]
     return Counts.of(table.counts.layout, list(rows.T)), json.loads(result.stdout.splitlines()[-1])
 
@@ -115,7 +128,11 @@ def one(options: argparse.Namespace) -> dict[str, Any]:
     """One fit, as a line of the results."""
     table, name, fields = TABLES[options.table](options.data), options.only[0], json.loads(options.fields)
     epsilon = options.epsilon[0]
-    made, cost = dpmm(table, epsilon, options.dpmm_python, fields) if "dpmm" in name else ours(name, table, epsilon, fields)
+    pythons = {"AIM (dpmm)": ("dpmm", options.dpmm_python), "SWIFT (dpsynth)": ("dpsynth", options.dpsynth_python)}
+    if name in pythons:
+        made, cost = peer(pythons[name][0], table, epsilon, pythons[name][1], fields)
+    else:
+        made, cost = ours(name, table, epsilon, fields)
     facts = {"table": options.table, "columns": len(table.ordered), "rows": table.counts.total, "name": name}
     when = {"date": date.today().isoformat(), "machine": platform.machine(), "delta": str(DELTA)}
     return facts | {"epsilon": float(epsilon), "fields": fields} | distances(table.counts, made) | cost | when
@@ -131,6 +148,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=list(NAMES), choices=list(NAMES))
     parser.add_argument("--fields", default="{}", help="JSON: settings other than those of the comparison")
     parser.add_argument("--dpmm-python", default=sys.executable)
+    parser.add_argument("--dpsynth-python", default=sys.executable)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -144,6 +162,7 @@ def main() -> None:
                     command = [sys.executable, "-m", "tests.benchmarks.comparison", "--one", "--only", name]
                     command += ["--epsilon", str(epsilon), "--table", options.table, "--data", str(options.data)]
                     command += ["--fields", options.fields, "--dpmm-python", options.dpmm_python]
+                    command += ["--dpsynth-python", options.dpsynth_python]
                     result = subprocess.run(
                         [*command, "--results", str(options.results)], stdout=subprocess.PIPE, text=True, check=True
                     )

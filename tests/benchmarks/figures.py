@@ -1,18 +1,20 @@
 """The figures of whole commands and of counting, beside other programs, in one run: the table of docs/appendix/benchmarks.md.
 
     python -m tests.benchmarks.figures [--runs 5] [--columns 60] [--rows 1000000] [--wide 2000] [--write]
-        [--peers-python PYTHON]
+        [--peers-python PYTHON] [--adult adult.csv.gz [--dpmm-python PYTHON] [--dpsynth-python PYTHON]]
 
 Commands are measured as processes: the median of the processor seconds, user and system together with child processes, and the
 peak memory of the largest process. Thresholds of the births, and that of the one criterion of 1,000 columns, are so large that
 every release has one round, since its number is hidden. Counting is measured by `scale.py`, beside pyarrow, polars and duckdb
-where they are installed; a ratio is their processor seconds by ours. With --write the table replaces the one in the
-documentation.
+where they are installed; a ratio is their processor seconds by ours. With --adult one fit of `adaptive` to its 14 columns, with
+its rows, is measured by `comparison.py` beside the AIM of dpmm and SWIFT of dpsynth, where a Python that has them is named: a
+fit of theirs takes minutes. With --write the table replaces the one in the documentation.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -100,6 +102,27 @@ def counting(folder: Path, columns: int, rows: int, python: str) -> Iterator[Fig
         yield f"counting {kind}, {columns} columns, {rows:,} rows", line["seconds"], int(line["peak_mb"]), "; ".join(beside)
 
 
+def fits(folder: Path, options: argparse.Namespace) -> Iterator[Figure]:
+    """Yield the figure of one fit with its rows to Adult at epsilon 1 and delta 1e-9, beside other programs."""
+    lines = {}
+    pythons = {"adaptive": sys.executable, "AIM (dpmm)": options.dpmm_python, "SWIFT (dpsynth)": options.dpsynth_python}
+    for name, python in pythons.items():
+        if python:
+            command = [sys.executable, "-m", "tests.benchmarks.comparison", "--one", "--table", "adult", "--only", name]
+            command += ["--data", options.adult, "--epsilon", 1, "--dpmm-python", python, "--dpsynth-python", python]
+            command += ["--results", folder / "unused"]
+            ended = subprocess.run(list(map(str, command)), check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+            lines[name] = json.loads(ended.stdout.splitlines()[-1])
+    mine = lines.pop("adaptive")
+    beside = [
+        f"{name} {line['version']} {line['seconds'] / mine['seconds']:.0f} times, {line['megabytes']:.0f} MB, "
+        f"error {line['3-way']:.3f}"
+        for name, line in lines.items()
+    ]
+    task = f"`adaptive`, a fit to Adult at epsilon 1, error of tables of three columns {mine['3-way']:.3f}"
+    yield task, mine["seconds"], int(mine["megabytes"]), "; ".join(beside)
+
+
 def loosened(folder: Path) -> Path:
     """Return a configuration of the births whose thresholds every round meets."""
     for place in ("configs", "acceptance"):
@@ -120,6 +143,8 @@ def figures(options: argparse.Namespace) -> Iterator[Figure]:
         yield from commands("births, 160,000 rows", loosened(folder), BIRTHS, folder, options.runs)
         (folder / "counted").mkdir()
         yield from counting(folder / "counted", 6, 160_000, options.peers_python)
+        if options.adult:
+            yield from fits(folder, options)
         if options.wide:
             wide = folder / "thousand"
             wide.mkdir()
@@ -161,6 +186,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the wide register; 0 leaves it out")
     parser.add_argument("--wide", type=int, default=2000, help="rows of the table of 1,000 columns; 0 leaves it out")
     parser.add_argument("--peers-python", default=sys.executable)
+    parser.add_argument("--adult", type=Path, help="a file of UCI Adult")
+    parser.add_argument("--dpmm-python", help="a Python that has dpmm")
+    parser.add_argument("--dpsynth-python", help="a Python that has dpsynth")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     load, found = os.getloadavg()[0], list[Figure]()
