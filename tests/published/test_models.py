@@ -117,6 +117,22 @@ def test_the_part_that_stands_alone_finds_what_was_changed(folder: Path, change:
     assert check_models(document, changed).problems
 
 
+@pytest.mark.parametrize("steps", [-1000, 1000])
+def test_a_mean_beyond_the_limits_by_its_noise_is_the_limit(folder: Path, steps: int) -> None:
+    """Noise may bring a sum below what any file has, as with amounts that are mostly 0: the answer is then the limit."""
+    document = read_strictly((folder / "release.json").read_bytes())
+    assert document.models is not None
+    sums = [
+        entry.model_copy(update={"value": entry.value + steps * document.models.steps}) for entry in document.models.sums[:1]
+    ]
+    moved = document.models.model_copy(update={"sums": (*sums, *document.models.sums[1:])})
+    answered = with_models(document, moved, None, (folder / "specification.json").read_bytes())
+    assert answered.models is not None
+    low, high = answered.models.models[0].limits["year"]
+    assert answered.models.answers[0].terms[0].estimate == (low if steps < 0 else high)
+    assert [problem for problem in check_models(answered, answered.models).problems if "mean year:" in problem] == []
+
+
 def test_an_interval_that_was_changed_is_found(folder: Path) -> None:
     content = json.loads((folder / "release.json").read_bytes())
     content["models"]["answers"][0]["terms"][0]["high"] *= 0.99

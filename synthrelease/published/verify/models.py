@@ -133,7 +133,7 @@ def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> d
     halves = [(limits[1] - limits[0]) / 2 if (limits := _limits(text)) else 1.0 for text in texts]
     means = [middle + half * of(text) / of() for text, middle, half in zip(texts, middles, halves, strict=True)]
     if words.kind == "mean":
-        return {named[0]: means[0]}
+        return {named[0]: min(middles[0] + halves[0], max(middles[0] - halves[0], means[0]))}
     if words.kind == "ratio":
         return {f"{named[0]} to {named[1]}": means[0] / means[1]}
     moments = np.array([[of(), *(of(text) for text in texts)]] + [[of(a), *(of(a, b) for b in texts)] for a in texts])
