@@ -147,7 +147,7 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
     SpecError : if a record cannot be read.
     """
     current = digests(spec)
-    if _digest(current) in shipped() or (shortlist is not None and known_chances(spec, shortlist) is not None):
+    if digest_of(current) in shipped() or (shortlist is not None and known_chances(spec, shortlist) is not None):
         return True
     attempts = list(_known(spec))
     if any(not attempt.changes(current) for attempt in attempts):
@@ -201,18 +201,13 @@ def _trial_of(parts: Mapping[str, str]) -> str:
     """Return one digest of everything that decides which associations the rows preserve. Thresholds and texts do not decide
     this.
     """
-    return _digest({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
+    return digest_of({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
 def shipped() -> Mapping[str, str]:
     """Return the names of the configurations that come with synthrelease, by the digest of all their parts."""
     names: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
     return names
-
-
-def whole_digest(spec: ReleaseSpec) -> str:
-    """Return one digest of all parts that an attempt depends on."""
-    return _digest(digests(spec))
 
 
 def digests(spec: ReleaseSpec) -> dict[str, str]:
@@ -228,7 +223,7 @@ def digests(spec: ReleaseSpec) -> dict[str, str]:
             parts[name] = value if value.get("key") else {}
         else:
             parts[name] = _without(value, _OF_THE_FILE[name]) if name in _OF_THE_FILE else value
-    return {name: _digest(value) for name, value in parts.items() if value not in ({}, [])}
+    return {name: digest_of(value) for name, value in parts.items() if value not in ({}, [])}
 
 
 def _named(changed: list[str]) -> str:
@@ -239,7 +234,7 @@ def _without(table: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
     return {name: value for name, value in table.items() if name not in names}
 
 
-def _digest(value: Any) -> str:
+def digest_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=False, default=str).encode()).hexdigest()
 
 

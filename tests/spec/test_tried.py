@@ -19,7 +19,7 @@ from synthrelease.publish import Listener, publish
 from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.requests import ReleaseRequest
-from synthrelease.spec.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
+from synthrelease.spec.tried import SHIPPED, beside, digest_of, digests, leave, rows_tried, tried
 from synthrelease.studio.desk.files import Rehearsals
 from synthrelease.studio.desk.screens import signoff_screen
 from tests.conftest import CONFIGURATIONS, ROOT
@@ -301,9 +301,9 @@ def test_an_edited_copy_of_a_shipped_file_is_not_tried(tmp_path: Path) -> None:
         shutil.copyfile(ROOT / folder / "births.toml", tmp_path / folder / "births.toml")
     copy = tmp_path / "configs" / "births.toml"
     assert tried(load_spec(copy))
-    before = whole_digest(load_spec(copy))
+    before = digest_of(digests(load_spec(copy)))
     copy.write_text(re.sub(r"(?m)^generation = .*$", "generation = 0.001", copy.read_text(), count=1))
-    assert whole_digest(load_spec(copy)) != before
+    assert digest_of(digests(load_spec(copy))) != before
     assert not tried(load_spec(copy))
 
 

@@ -575,6 +575,8 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
         return None
     if len(texts) > rows / 2 and (not answers.are_numbers or (whole and PARTS["named"].search(answers.source))):
         return _key(answers, "it holds free text or names" if _are_words(texts) else "it may identify persons")
+    if not answers.are_numbers and NAMES["person"].search(words_in(answers.source)):
+        return LeftOut(source=answers.source, because="its name says that it holds names of persons")
     if answers.entry.labels or not (whole or not answers.are_numbers):
         return None
     if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):

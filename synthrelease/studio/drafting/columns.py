@@ -159,6 +159,9 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
 
 def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Iterable[tuple[float, str]]:
     """Yield the points and reasons. Points above 0 speak for codes, points below 0 for a quantity."""
+    # the distance of an airport has gaps and tells the airport, as a code does
+    if order.tells and len(values) > _FEW and _named_a_quantity(answers) and not PARTS["named"].search(answers.source):
+        order = replace(order, of_groups=True)
     yield from _of_numbers(answers, values, rows, of_groups=order.of_groups)
     yield from _of_others(order, len(values))
 
@@ -307,8 +310,6 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
 MAX_CODES = 20_000
 LEAST_NAMED = 0.2
 """If there are too many codes for a bin each, the frequent codes must have at least this share of the rows together."""
-_FEW_VALUES = 20
-"""Up to this number of different texts, the spelling of numbers and dates is not checked."""
 _DECORATED = re.compile(
     r"[-+(\u2212<>≤≥~]?=?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?"
     r"\)?(\s?(\*+|\+|†|‡|\([a-z]\)|\[[a-z0-9]\]))?"
@@ -379,7 +380,7 @@ def _untidy(answers: Answers) -> str:
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends or other unprintable characters (remove these characters first)"
-    if answers.are_numbers or len(texts) <= _FEW_VALUES or (len(texts) <= _FEW_COUNTS and in_their_order(texts)):
+    if answers.are_numbers or len(texts) <= _FEW or (len(texts) <= _FEW_COUNTS and in_their_order(texts)):
         return ""
     return next((problem for pattern, problem in _UNTIDY if all(map(pattern.fullmatch, texts))), "")
 

@@ -163,6 +163,48 @@ def test_the_number_of_an_institution_is_a_code_and_years_of_school_are_none(tmp
     assert [column.kind for column in columns if column.source == "school"] == ["integer"]
 
 
+def test_a_quantity_of_a_place_is_a_number_and_the_number_of_a_place_is_a_code(tmp_path: Path) -> None:
+    """Sixty airports in no order: each has one distance and one number, and both tell the airport in every row."""
+    distances, numbers = RANDOM.permutation(np.arange(94, 4983, 71))[:60], RANDOM.permutation(np.arange(94, 4983, 71))[:60]
+    place = RANDOM.integers(0, 60, 2 * N)
+    table = {
+        "airport": [f"AP{one:02d}" for one in place],
+        "region": place % 7,
+        "distance": distances[place],
+        "counter": numbers[place],
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "public.csv", index=False)
+    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    kinds = {column.source: column.kind for column in columns} | {left.source: "left out" for left in left_out}
+    assert kinds["distance"] == "integer"
+    assert kinds["counter"] in {"code", "left out"}
+
+
+@pytest.mark.parametrize("name", ["first", "last_name", "surname", "Vorname", "prénom", "apellidos", "achternaam"])
+def test_names_of_persons_are_left_out_however_frequent_they_are(name: str) -> None:
+    """A frequent name is no category of an answer, and a rare one tells who is in the file."""
+    names = np.array(
+        [
+            f"{a}{b}"
+            for a in ("Ann", "Bea", "Cyd", "Dan")
+            for b in ("a", "e", "i", "o", "u", "y", "is", "ne", "ra", "lo", "mo", "ti", "vo")
+        ]
+    )
+    texts = names[np.minimum(RANDOM.geometric(0.08, N), len(names)) - 1]
+    found = drafted(name, texts)
+    assert isinstance(found, LeftOut)
+    assert "names of persons" in found.because
+    assert isinstance(drafted("first_diagnosis", texts), ColumnDraft)
+
+
+@pytest.mark.parametrize("name", ["uid", "pid", "survey_uid"])
+def test_numbers_that_are_named_a_key_are_a_key_if_most_rows_have_their_own(name: str) -> None:
+    """Random numbers, as a quantity has them: the name decides."""
+    values = RANDOM.integers(10_000, 60_000, N)
+    assert isinstance(drafted(name, values), LeftOut)
+    assert isinstance(drafted("amount", values), ColumnDraft)
+
+
 def test_a_label_tells_a_stratum() -> None:
     found = drafted("v2", STRATA, CodebookEntry(description="Primary sampling unit of the respondent"))
     assert isinstance(found, LeftOut)
