@@ -102,6 +102,10 @@ class BinRule:
                 digits[index] = _as_missing(bins, column)
         return digits
 
+    def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the bins of the rows that are still in memory; a rule may number them again, and forget all other texts."""
+        return bins
+
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
         """Return these counts of cells with the recorded problems and misfits."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)

@@ -23,7 +23,6 @@ import numpy as np
 
 from synthrelease.data.counts import Counts, EqualRows
 from synthrelease.data.dates import ISO, DateFormat
-from synthrelease.data.layout import Layout
 from synthrelease.data.misfits import dates_in
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
@@ -99,7 +98,7 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)
 _COINS = 2**63 - 1
 """Number of values of a row's random number. Two of a person's rows have the same number with probability below 2^-62."""
-_ROOM = 2**20
+ROOM = 2**17
 """Smallest number of collected rows after which rows that cannot be among the first are discarded."""
 
 
@@ -129,7 +128,7 @@ def first_rows(
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
     rule = rule or BinRule(schema, policy)
-    persons, mark = Persons(rule.layout, unit.records, len(unit.order)), marker(policy)
+    persons, mark = Persons(rule, unit.records, len(unit.order)), marker(policy)
     orders = [order_of(dates_in(schema, name), policy) for name in unit.order]
     for _, columns in rows:
         digits = rule.bins(columns)
@@ -142,7 +141,7 @@ def first_rows(
             allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
         order = [word[allowed] for name, words in zip(unit.order, orders, strict=True) for word in words(columns[name])]
         order.append(entropy.picks(np.full(len(allowed), _COINS)))
-        persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
+        persons.add(len(has_key), marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
         raise InputError(f"column {unit.key!r}: expected the key of a person, as [unit] says, found no row that has one.")
@@ -157,23 +156,27 @@ class Persons:
 
     Parameters
     ----------
+    rule : the rule that gives each text its bin.
     most : largest number k of rows of each person.
     n_orders : number of columns that order the rows.
     """
 
-    def __init__(self, layout: Layout, most: int, n_orders: int):
-        self._layout, self._most = layout, most
+    def __init__(self, rule: BinRule, most: int, n_orders: int):
+        self._rule, self._most, sizes = rule, most, rule.layout.sizes
         self._marks = [NO_MARKS]
-        kinds = [np.dtype(np.uint64)] * (2 + WORDS * n_orders + 1) + [np.min_scalar_type(max(n - 1, 0)) for n in layout.sizes]
-        self._n_before_bins = len(kinds) - len(layout.sizes)
+        kinds = [np.dtype(np.uint64)] * (2 + WORDS * n_orders + 1) + [np.min_scalar_type(max(n - 1, 0)) for n in sizes]
+        self._n_before_bins = len(kinds) - len(sizes)
         self._rows = [[np.zeros(0, dtype=kind)] for kind in kinds]
         self._collected, self._left = [0, 0], [0, 0]
 
-    def add(self, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]) -> None:
+    def add(
+        self, read: int, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]
+    ) -> None:
         """Add rows.
 
         Parameters
         ----------
+        read : number of rows that were read, with or without a key.
         marks : (n, 2) digests of all rows with a key, kept or not.
         of_rows, order, bins : for the kept rows: digests, sort keys with the coin last, and the bins of each column.
         """
@@ -181,10 +184,10 @@ class Persons:
         for column, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
             column.append(more.astype(column[0].dtype, copy=False))
         self._collected[0] += len(self._marks[-1])
-        self._collected[1] += len(of_rows)
-        if self._collected[0] > 2 * self._left[0] + _ROOM:
+        self._collected[1] += read
+        if self._collected[0] > 2 * self._left[0] + ROOM:
             self.number()
-        if self._collected[1] > 2 * self._left[1] + _ROOM:
+        if self._collected[1] > 2 * self._left[1] + ROOM:
             self._let_go()
 
     def number(self) -> int:
@@ -196,7 +199,7 @@ class Persons:
     def cells(self) -> Counts:
         """Return the first rows of all persons as counts."""
         self._let_go()
-        return Counts.of(self._layout, [column[0] for column in self._rows[self._n_before_bins :]])
+        return Counts.of(self._rule.layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
         """Discard all rows but the first rows of each person."""
@@ -211,7 +214,8 @@ class Persons:
         positions = np.arange(len(ordered))
         position = positions - np.maximum.accumulate(np.where(starts, positions, 0))
         left = np.sort(np.concatenate([np.flatnonzero(~several), ordered[position < self._most]]))
-        self._rows = [[column[left]] for column in rows]
+        rows = [column[left] for column in rows]
+        self._rows = [[column] for column in (*rows[: self._n_before_bins], *self._rule.held(rows[self._n_before_bins :]))]
         self._collected[1] = self._left[1] = len(left)
 
 

@@ -2,11 +2,11 @@
 
 A text is taken without spaces around it and cut after 100 characters, and a number has one form (12 for 12.0). So it is a
 function of its row alone (theory 1.8, reading row by row). Every text is counted: with a limit on their number, one row could
-displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number of rows. Before the
-charge, the memory for the stated number of rows is compared with the machine's.
+displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number of rows, or of
+persons. Before the charge, the memory for the stated number is compared with the machine's.
 
 With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until then numbers stand
-for the texts of all rows, in the order of the file. Counts and outputs do not depend on this order.
+for the texts of all rows that may be a first row, in the order of the file. Counts and outputs do not depend on this order.
 """
 
 from __future__ import annotations
@@ -71,6 +71,14 @@ class _Numbered(BinRule):
             of_text = np.array([known.setdefault(form, len(known)) for form in forms])
             digits.append(Digits(of_text=of_text, codes=columns[name].codes))
         return digits
+
+    def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
+        for place, column in enumerate(bins):
+            used, again = np.unique(column, return_inverse=True)
+            texts = [*self.numbers[place]]
+            self.numbers[place] = {texts[number]: index for index, number in enumerate(used.tolist())}
+            bins[place] = again.astype(column.dtype)
+        return bins
 
 
 def count_texts(

@@ -21,6 +21,8 @@ from synthrelease import __version__
 from synthrelease.bundle.write import check_free, taking, write_folder
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
+from synthrelease.enclave.persons import ROOM
+from synthrelease.enclave.reading import ROWS_PER_BATCH
 from synthrelease.enclave.unlisted import count_texts
 from synthrelease.errors import BudgetError, InputError, listing
 from synthrelease.privacy.cap import Cap, text_threshold
@@ -51,8 +53,8 @@ MOST_NOISE = 0.03
 """The largest accepted ratio of five standard deviations of a count's noise to the number of rows."""
 WRITTEN = {"delimiter", "encoding", "decimal", "missing_values", "fixed_width"}
 """The settings of [input] that describe the format of the private file."""
-BYTES_OF_TEXT = 300
-"""Memory in bytes that one distinct text may need."""
+BYTES_OF_TEXT, MEGABYTES_OF_READING = 600, 300
+"""Largest memory in bytes of one distinct text (100 characters of 4 bytes and its counts), and memory in MB of the reader."""
 SHARE_WITHOUT_DELTA = Fraction(1, 5)
 """The part of the cap's epsilon that the scout spends by default where delta is 0."""
 OPENED = "Nothing was published. The cost of the scout counts as spent, because the file was opened."
@@ -211,11 +213,15 @@ def check_noise(scouting: Scouting) -> None:
 
 
 def check_memory(scouting: Scouting) -> None:
-    """Raise BudgetError when counting texts without a list of codes could need more memory than the machine has."""
+    """Raise BudgetError when counting texts without a list of codes could need more memory than the machine has.
+
+    With a key, the texts of all rows are in memory that may be a person's first row (`enclave.persons.Persons`).
+    """
     available = machine_megabytes()
     texts = sum(column.kind == "texts" for column in scouting.columns)
-    needed = texts * scouting.rows * BYTES_OF_TEXT // 2**20
-    if available is not None and needed > available:
+    held = scouting.rows if scouting.unit.key is None else 2 * scouting.rows + ROOM + ROWS_PER_BATCH
+    needed = MEGABYTES_OF_READING + texts * held * BYTES_OF_TEXT // 2**20
+    if texts and available is not None and needed > available:
         raise BudgetError(
             f"Refused: counting the texts of {texts} columns without a list of codes may need {needed:,} MB of memory, and "
             f"this machine has {available:,} MB. Nothing was spent. List the codes in the codebook, or leave columns out."

@@ -147,7 +147,7 @@ def test_coins_come_from_the_operating_system_and_public_files_are_read_alike(tm
 
 def test_the_order_of_the_file_and_its_batches_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("p", "2", "1", "a"), ("q", "1", "0", "a"), ("p", "1", "0", "b"), ("p", "10", "0", "a"), ("q", "3", "2", "a")]
-    monkeypatch.setattr(first_rows, "_ROOM", 0)  # rows that cannot be first any more are let go after every batch
+    monkeypatch.setattr(first_rows, "ROOM", 0)  # rows that cannot be first any more are let go after every batch
     for size in (1, 2, 100):
         monkeypatch.setattr(reading, "ROWS_PER_BATCH", size)
         for order in random.Random(size).sample(list(permutations(rows)), 8):

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.enclave import csv, persons, reading, unlisted
+from synthrelease.enclave.texts import Texts
 from synthrelease.enclave.unlisted import LONGEST, count_texts, normal_form
+from synthrelease.enclave.values import Digits
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.privacy.charges import gaussian
 from synthrelease.settings.columns import InputTable
@@ -109,3 +112,24 @@ def test_what_a_first_row_adds_is_a_function_of_that_row(tmp_path: Path) -> None
     persons = [[line for line in VISITS if line.startswith(key)] for key in "123"]
     alone = [of_persons(tmp_path, lines)["word"] for lines in persons]
     assert of_persons(tmp_path, VISITS[::-1])["word"] == {text: count for counts in alone for text, count in counts.items()}
+
+
+@pytest.mark.parametrize("key", ["{person}", ""], ids=["rows of three persons", "rows without a key"])
+def test_texts_of_rows_that_cannot_be_first_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """Else memory grows with all rows, and the check before the charge knows the number of persons only."""
+    monkeypatch.setattr(persons, "ROOM", 10)
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 5)
+    monkeypatch.setattr(csv, "BLOCK", 60)
+    held, true = [], unlisted._Numbered.bins
+
+    def watched(rule: unlisted._Numbered, columns: dict[str, Texts]) -> list[Digits]:
+        bins = true(rule, columns)
+        held.append(len(rule.numbers[0]))
+        return bins
+
+    monkeypatch.setattr(unlisted._Numbered, "bins", watched)
+    first = [f"{number},0,first {number},{number}" for number in range(3)]
+    later = [f"{key.format(person=day % 3)},{day},text {day},{day}" for day in range(1, 400)]
+    assert of_persons(tmp_path, [*later[:200], *first, *later[200:]])["word"] == {f"first {number}": 1 for number in range(3)}
+    assert len(held) > 70
+    assert max(held) <= 2 * 3 + 10 + 5

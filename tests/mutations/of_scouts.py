@@ -154,6 +154,14 @@ OF_SCOUTS = (
         tests=("tests/enclave/test_unlisted.py::test_a_person_of_any_number_of_rows_moves_two_counts_of_a_column",),
     ),
     Mutation(
+        name="scout: rows keep the numbers of texts that were forgotten",
+        breaks="the count of one text is published for another, as the rows of other persons decide",
+        place="enclave.unlisted:_Numbered.held",
+        old="again.astype(column.dtype)",
+        new="column",
+        tests=("tests/enclave/test_unlisted.py::test_texts_of_rows_that_cannot_be_first_are_forgotten",),
+    ),
+    Mutation(
         name="scout: the charge is skipped",
         breaks="a look at the file that no ledger knows",
         place="scouting.scout:scout",

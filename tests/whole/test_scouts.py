@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from pathlib import Path
@@ -157,13 +158,17 @@ def test_no_number_of_different_texts_pushes_one_out(tmp_path: Path) -> None:
     assert {text for text in {**before, **after} if before.get(text) != after.get(text)} == {"text 0", "another"}
 
 
-@pytest.mark.parametrize(("megabytes", "fits"), [(10, False), (10_000, True), (None, True)])
+@pytest.mark.parametrize(
+    ("megabytes", "key", "fits"),
+    [(500, None, False), (10_000, None, True), (None, None, True), (1_000, None, True), (1_000, "person", False)],
+)
 def test_memory_is_checked_for_the_stated_rows_before_the_charge(
-    megabytes: int | None, fits: bool, monkeypatch: pytest.MonkeyPatch
+    megabytes: int | None, key: str | None, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the texts are: no file is at hand."""
+    """Whatever the texts are: no file is at hand. With a key, the texts of up to two rows of each person are in memory."""
     monkeypatch.setattr(scouting, "machine_megabytes", lambda: megabytes)
-    scout = asked((TOWN, COLUMNS[1]), 1_000_000)
+    unit = UnitTable(key=key, first_by="random") if key else UnitTable()
+    scout = replace(asked((TOWN, COLUMNS[1]), 1_000_000), unit=unit)
     if fits:
         check_memory(scout)
     else:
