@@ -1,7 +1,7 @@
 """Offer the commands `plan`, `rehearse` and `release` as functions for notebooks and scripts.
 
-The functions do what the commands do, in the same order, and print nothing. They raise `SynthreleaseError` if the command would
-end with a message about a mistake.
+The functions do the same as the commands, in the same order, but print nothing. They raise `SynthreleaseError` if the command
+would end with a message about a mistake.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def release(
 
     Raises
     ------
-    SpecError, InputError, OutputError, ResourceError : nothing was spent, unless the message says that the private file does
+    SpecError, InputError, OutputError, ResourceError : no budget was spent, unless the message says that the private file does
         not fit and the budget is spent.
     BudgetError : the plan costs more than the limit or the rest of the ledger, and nothing was read or spent; or delta is too
         large for the number of rows, and the budget is spent.
@@ -142,7 +142,7 @@ def release(
 
     Privacy
     -------
-    As `synthrelease.publish.publish`: the whole plan is written into the ledger before the first private byte is read.
+    As in `synthrelease.publish.publish`, the whole plan is written into the ledger before the first private byte is read.
 
     Examples
     --------

@@ -35,7 +35,7 @@ MAX_PROBLEMS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One mistake in a specification: where it is, what was expected, what was found, and perhaps the name meant."""
+    """One mistake in a specification: its place, the expected value, the value found and, if there is one, a suggestion."""
 
     file: str
     path: str
@@ -49,10 +49,10 @@ class Problem:
 
 
 class Unexpected(ValueError):
-    """A mistake where it is found: what was expected, what was found, and perhaps the name meant.
+    """A mistake at the place where it is detected: the expected value, the value found and, if there is one, a suggestion.
 
-    A caller that knows the file makes a `Problem` of the mistake. The mistake may be raised inside a validator of pydantic,
-    which passes it on unchanged.
+    A caller that knows the file turns the mistake into a `Problem`. A validator of pydantic may raise the mistake; pydantic
+    passes it on unchanged.
 
     Attributes
     ----------
@@ -67,12 +67,13 @@ class Unexpected(ValueError):
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
-    """Return the mistake of a document in a format that this version does not read, with the program that reads it.
+    """Return the mistake for a document in a format that this version does not read. It names the program that reads the
+    document.
 
     Parameters
     ----------
     found : the format number of the document.
-    reads : the format numbers that this version reads, the written one first.
+    reads : the format numbers that this version reads; the first is the number that it writes.
     writer : the version that wrote the document; empty if it is not known.
     """
     program = f"synthrelease {cut(writer, 40)!r}, which wrote it," if writer else "the version of synthrelease that wrote it"
@@ -99,7 +100,7 @@ class SpecError(SynthreleaseError):
 
 
 class InputError(SynthreleaseError):
-    """The private file cannot be read as the specification says. The message has column names and row numbers, but no
+    """The private file cannot be read as the specification requires. The message has column names and row numbers, but no
     values.
     """
 
@@ -113,7 +114,7 @@ class ResourceError(SynthreleaseError):
 
 
 class BudgetError(SynthreleaseError):
-    """A plan costs more than a limit, or a charge was not planned. Raised before a private count is used."""
+    """A plan costs more than a limit, or a charge was not planned. Raised before any private count is used."""
 
     exit_code = 4
 
@@ -160,8 +161,8 @@ class InternalError(SynthreleaseError):
     """Code that uses no private counts failed after the budget was reserved, because of a mistake in the program or the
     machine.
 
-    In a round, such code runs after the noise. So the type and the place of the failure depend only on noisy values, and for
-    the selection theorem the failure is an output like an accepted round (`selection`). The message of the failure is not
+    In a round, such code runs after the noise. So the type and the place of the failure depend only on noisy values. The
+    selection theorem treats the failure as an output, like an accepted round (`selection`). The message of the failure is not
     shown, because a mistake in the program could have put private values into it.
     """
 
@@ -203,7 +204,7 @@ class RejectedRound(Exception):
 
 @contextmanager
 def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
-    """Turn these kinds of errors in post-processing, which noise can cause, into a RejectedRound.
+    """Turn errors of these kinds, which noise can cause in post-processing, into a RejectedRound.
 
     Any other error ends the run (`InternalError`). If every round had such an error, rejecting rounds would only spend the
     budget.
@@ -217,12 +218,12 @@ def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
 
 
 def failure_of(error: BaseException) -> str:
-    """Return the type of an error and the innermost line of this package that it passed, but never its message."""
+    """Return the type of an error and the innermost line of this package through which it passed, but never its message."""
     return f"{type(error).__name__} at {place_of(error.__traceback__)}"
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """Return the file and line of this package that an error passed last."""
+    """Return the last file and line of this package through which an error passed."""
     package, found = Path(__file__).parent, "the start of the program"
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
@@ -233,13 +234,13 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def cut(text: str, longest: int = 600) -> str:
-    """Return a text for a message, cut to `longest` characters."""
+    """Return a text for a message, cut to at most `longest` characters."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that `name` most probably stands for, or None. Comparing long or very many names would take too
-    long.
+    """Return the known name that `name` most probably stands for, or None. Only short names and the first 1,000 names are
+    compared.
     """
     candidates = [other for other in islice(known, 1000) if len(other) <= 100]
     matches: Sequence[str] = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6) if len(name) <= 100 else ()
@@ -247,7 +248,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def percent(value: float) -> str:
-    """Return a share in per cent, with a decimal for shares below 10% or near 100%. Only 1 is shown as 100%, and only 0 as 0%.
+    """Return a share in per cent, with one decimal below 10% and near 100%. Only 1 is shown as 100%, and only 0 as 0%.
 
     Examples
     --------

@@ -1,6 +1,5 @@
 """Find the files that come with synthrelease, load optional libraries, classes and templates at first use, and state the
-version.
-"""
+version."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ Kind = TypeVar("Kind")
 
 
 class Kinds(Mapping[str, type[Kind]]):
-    """A mapping from the name of a kind to its class. Each class is loaded at its first use; iterating over names loads
+    """A mapping from the name of a kind to its class. A class is loaded at its first use; iterating over the names loads
     nothing.
 
     Parameters
@@ -112,7 +111,7 @@ def resource(name: str) -> Path:
 
 
 def is_shipped(path: Path) -> bool:
-    """Return whether a path is inside of the folder of configurations that come with synthrelease."""
+    """Return whether a path is inside the folder of the configurations that come with synthrelease."""
     return resource("configs").resolve() in path.resolve().parents
 
 
@@ -147,8 +146,8 @@ def templates(folder: Path, settings: str) -> Environment:
 def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
     """Return a cache for the compiled templates of a folder, in `__pycache__` beside them; None if Python writes no bytecode.
 
-    A template is compiled again if its text, this module or the module `settings` changed, and for another version of Python or
-    jinja2.
+    A template is compiled again if its text, this module or the module `settings` has changed, and for another version of
+    Python or jinja2.
     """
     import jinja2
 
@@ -173,12 +172,12 @@ def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
 VERSION = "1.1.0.dev0"
 
 _ARCHIVED = "$Format:%H$"
-"""The commit, where `git archive` has written it here (.gitattributes): wheel and source archive are built from such a file."""
+"""The commit, if `git archive` wrote it here (.gitattributes). Wheels and source archives are built from such a file."""
 
 
 @cache
 def commit() -> str:
-    """Return the first 12 digits of the commit of the checkout that the program runs from, or from whose archive it was built.
+    """Return the first 12 digits of the commit of the program's checkout, or of the archive from which it was built.
 
     Empty if neither is known. Uncommitted changes of files do not show in the result.
     """
@@ -201,7 +200,8 @@ def commit() -> str:
 
 
 FIRST = (1, 0, 0)
-"""The first published version of the program. Later versions publish more, and `verify` requires this of their releases."""
+"""The first published version of the program. Later versions publish more facts, and `verify` requires these facts of their
+releases."""
 
 
 def release_number(version: str) -> tuple[int, int, int] | None:
@@ -213,6 +213,6 @@ def release_number(version: str) -> tuple[int, int, int] | None:
 
 
 def is_first_or_before(version: str) -> bool:
-    """Return whether a text is the version that was published first, or an earlier one. False for a text that is no version."""
+    """Return whether a text is the first published version or an earlier version. False if the text is not a version."""
     number = release_number(version)
     return number is not None and number <= FIRST and ".".join(map(str, number)) == version

@@ -1,3 +1,2 @@
-"""Read the configuration and the acceptance file of a release, and validate them as pydantic models; report all mistakes at
-once.
-"""
+"""Read the configuration and the acceptance file of a release, validate them as pydantic models, and report all mistakes at
+once."""

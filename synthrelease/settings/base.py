@@ -1,6 +1,5 @@
-"""Define the base class and common field types of all tables in the two files: one-line texts, exact numbers, no unknown
-keys.
-"""
+"""Define the base class and the common field types of all tables in the two files: texts of one line, exact numbers, no
+unknown keys."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ _FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
-    """Return a validator for the type of a field. It raises Unexpected, with the text `expected`, for a value that fails
+    """Return a validator for a field. It raises Unexpected, with the text `expected`, for a value that does not satisfy
     `holds`.
     """
 
@@ -48,14 +47,15 @@ def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
 
 
 Line = Annotated[str, checked(str.isprintable, "one line of printable characters")]
-"""A text of one line, because a second line at the terminal could look like a message of the program."""
+"""A text of one line. A second line at the terminal could look like a message of the program."""
 Reason = Annotated[Line, Field(max_length=500)]
 """The steward's reason for a cost or a choice, in at most 500 characters."""
 
 
 @dataclass(frozen=True)
 class NamesColumns:
-    """The type of a field that names columns of the release, with the treatment of a column that is left out.
+    """The type of a field that names columns of the release. It also says what happens when a column is left out of the
+    release.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class SpecTable(BaseModel):
         return value
 
     def contradictions(self) -> Iterator[str | Unexpected]:
-        """Yield the contradictions between settings of the table, each as a sentence or an expected value. The first one is
+        """Yield the contradictions between settings of the table, each as a sentence or an expected value. Only the first is
         reported.
         """
         yield from ()
@@ -126,8 +126,8 @@ class AgreedTable(SpecTable):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in one table of the configuration that is found only by comparison with the schema: the field, what was
-    expected, and what was found.
+    """A mistake in a table of the configuration that only a comparison with the schema shows: the field, the expected value,
+    and the value found.
     """
 
     field: str
@@ -137,7 +137,7 @@ class Mistake:
 
 
 def unknown(field: str, what: str, names: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:
-    """Yield a mistake for each unknown name, with the known name that may be meant."""
+    """Yield a mistake for each unknown name, with the known name that was probably meant."""
     for name in names:
         if name not in known:
             yield Mistake(field, f"{what} ({listing(known)})", repr(name), closest(name, known))
@@ -146,11 +146,11 @@ def unknown(field: str, what: str, names: Iterable[str], known: Collection[str])
 # An earlier release as the public table that a generator starts from.
 
 RELEASED = "release:"
-"""First characters of the name of a public table that is an earlier release."""
+"""The first characters of the name of a public table, if this table is an earlier release."""
 
 
 class ReleasedPrior(SpecTable):
-    """An earlier release that a generator starts from, as a path relative to the configuration.
+    """An earlier release from which a generator starts, as a path relative to the configuration.
 
     Attributes
     ----------

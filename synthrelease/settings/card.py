@@ -1,6 +1,7 @@
 """Define the table [card]: the steward's texts about a release, in one language or several, and facts for data catalogues.
 
-Numbers of the release are never stated here; `bundle/` computes them. Texts are plain; an empty line separates paragraphs.
+These texts never state numbers of the release, which `bundle/` computes. The texts have no markup, and an empty line separates
+paragraphs.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class CatalogueTable(Stripped):
     maximum_age : the largest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
     health_categories : terms of HealthDCAT-AP's categories of health data, which this profile requires. Example:
         `health_categories = ["https://example.org/health-category/registry"]`.
-    health_themes : terms for diseases, treatments and the like. Example: `health_themes =
+    health_themes : terms for diseases, treatments and similar topics. Example: `health_themes =
         ["https://www.wikidata.org/wiki/Q34581"]`.
     coding_systems : codelists that the data use, as terms. Example: `coding_systems =
         ["https://www.wikidata.org/wiki/Q45127"]`.
@@ -130,7 +131,7 @@ def _paragraphs(text: Any) -> Any:
 
 
 class ProgramTable(Stripped):
-    """[card.program]: the program for readers, which checks the release and answers questions about it. Without this table no
+    """[card.program]: the program for readers, which checks the release and answers questions about it. Without this table, no
     document of the release states where to get the program, because no package index offers it.
 
     Attributes
@@ -150,8 +151,8 @@ class ProgramTable(Stripped):
 
 
 class CardTexts(Stripped):
-    """[card.LANGUAGE]: the texts of the data card in another language. The texts in the card's own language stand directly
-    under [card].
+    """[card.LANGUAGE]: the texts of the data card in another language. The texts in the card's own language are written
+    directly under [card].
 
     Attributes
     ----------
@@ -160,8 +161,8 @@ class CardTexts(Stripped):
     summary : a summary of the released data; the default is the configuration's description. Example: `summary = "Births of one
         year."`.
     organisation : the publisher. Example: `organisation = "Office of Vital Statistics"`.
-    source : the source of the original records: who collected them, how, when, about whom. Example: `source = "The register of
-        live births, kept by the hospitals."`.
+    source : the source of the original records: who collected the records, how, when, and about whom. Example: `source = "The
+        register of live births, kept by the hospitals."`.
     purpose : the purpose of the release. Example: `purpose = "To let the public study birth weight."`.
     funding : the source of the money. Example: `funding = "The regular budget of the office."`.
     uses : the intended uses, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
@@ -189,7 +190,7 @@ class CardTexts(Stripped):
     @field_validator("*")
     @classmethod
     def _plain_paragraphs(cls, value: Any) -> Any:
-        """Join the lines of each paragraph, because line breaks within a paragraph have no meaning."""
+        """Join the lines of each paragraph. Line breaks within a paragraph have no meaning."""
         if isinstance(value, dict):
             return {key: _paragraphs(text) for key, text in value.items()}
         return tuple(map(_paragraphs, value)) if isinstance(value, tuple) else _paragraphs(value)

@@ -1,6 +1,5 @@
-"""Define the tables [input], [columns.NAME] and [[rules]], which say how a file is read into public bins, and messages about
-files.
-"""
+"""Define the tables [input], [columns.NAME] and [[rules]], which say how a file is read into public bins. Define messages
+about files, too."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from synthrelease.settings.base import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
-    """Return valid bins. Raises Unexpected with one message for all other values."""
+    """Return bins if they are valid. Raises Unexpected with the same message for all other values."""
     if isinstance(value, Mapping):
         if all(_is_texts(group) for group in value.values()):
             return value
@@ -90,7 +89,7 @@ ENCODINGS = {
     "windows-1255": "Windows-1255",
     "mixed": "UTF-8 and Windows-1252",
 }
-"""Names of encodings for messages, by their names in the settings, which are Python's names."""
+"""Names of encodings in messages, by the names in the settings, which are also Python's names."""
 
 
 IMPUTING = {
@@ -98,11 +97,13 @@ IMPUTING = {
     *("imputed", "interpolate", "knn", "locf", "mean", "median", "mice", "mode", "model", "most frequent", "nearest"),
     *("nearest neighbor", "nearest neighbour", "pad", "random", "regression"),
 }
-"""Words for filling missing values from other rows of the private file."""
+"""Words that mean: fill missing values from other rows of the private file."""
 
 
 def _missing_rule(value: Any) -> Any:
-    """Return the setting for missing values. Raises Unexpected, with the alternatives, for filling them from other records."""
+    """Return the setting for missing values. If the setting asks to fill them from other records, raises Unexpected with the
+    alternatives.
+    """
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
             "'bin', 'drop' or 'error': missing values must not be filled from other private records, because one person's "
@@ -115,8 +116,8 @@ def _missing_rule(value: Any) -> Any:
 
 
 Position = tuple[int, int] | tuple[int, int, int]
-"""Positions of the first and last character, counted from 1, and optionally the digits behind an unwritten decimal point.
-"""
+"""Positions of the first and last character, counted from 1. A third number gives the digits after a decimal point that the
+file does not write."""
 MOST_CHARACTERS = 100_000
 """Largest number of characters in a line of fixed width."""
 
@@ -129,12 +130,12 @@ class FixedWidthTable(SpecTable):
     Attributes
     ----------
     columns : for each column the positions of its first and last character in a line, counted from 1. A third number gives the
-        digits behind the decimal point, if the file writes no point. `init` takes the positions from a DDI codebook. Example:
+        digits after the decimal point, if the file writes no point. `init` takes the positions from a DDI codebook. Example:
         `columns = { year = [1, 4], income = [5, 12, 2] }`.
     record_type : the positions of the first and last character of the record type, in a file with several record types.
         Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = { household = [2,
         9], age = [10, 12] }`.
-    records : for a hierarchical file, the columns of each record type; the type of roots stands before the type of their
+    records : for a hierarchical file, the columns of each record type; the type of roots comes before the type of their
         members. Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = {
         household = [2, 9], age = [10, 12] }`.
     """
@@ -183,18 +184,18 @@ class InputTable(SpecTable):
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values. Example: `missing_values
         = ["", "-9", "unknown"]`.
-    missing : the treatment of missing values, and of texts that are no number or no date. "drop" excludes the row. "bin" keeps
-        the row and puts it into a separate bin, under the column's `missing_label`. "error" refuses the file after the budget
-        was charged. The refusal reveals a fact about a single record, which no epsilon covers. A column may have its own
+    missing : the treatment of missing values, and of texts that are not a number or not a date. "drop" excludes the row. "bin"
+        keeps the row and puts it into a separate bin, under the column's `missing_label`. "error" refuses the file after the
+        budget was charged. The refusal reveals a fact about a single record, which no epsilon covers. A column may have its own
         setting. Example: `missing = "bin"`.
     outside : the treatment of values beyond the bounds or outside the categories. "clip" replaces a number by the nearest
         bound, and excludes a row with an unknown category or code. "drop" excludes the row. "error" refuses the file after the
         budget was charged, as above. A column may have its own setting; categories and codes may have "bin". Example: `outside
         = "drop"`.
-    rows : the published number of rows that pass the rules (theory 1.7, resizing). "private": a noisy count, which costs
-        [budget] rows. A whole number: an official number, at or below the true one. "exact": the number itself; whether a
-        record passes the rules is then not protected. If no row can be excluded, the setting has no effect and no cost.
-        Example: `rows = 150000`.
+    rows : the published number of rows that pass the rules (theory 1.7, resizing). "private" publishes a noisy count, which
+        costs the epsilon `rows` of [budget]. A whole number is an official number that does not exceed the true number. "exact"
+        publishes the true number; then it is not protected whether a record passes the rules. If no row can be excluded, the
+        setting has no effect and no cost. Example: `rows = 150000`.
     one_row_per : "respondent" states that each row of the file is one respondent, counted once. The statement is required if a
         column has `role = "weight"`. A file whose rows were repeated by their weights is refused. In such a file one respondent
         would change counts by the weight and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
@@ -255,7 +256,7 @@ class ColumnTable(SpecTable):
     bounds_by : the source of the bounds, which shows readers that they are not from the private file. Example: `bounds_by =
         "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
-        that stand for it. Required for the kind "category". A text that stands here is never a missing value. Example:
+        that stand for it. Required for the kind "category". A text that is listed here is never a missing value. Example:
         `categories = { M = ["0", "male"], F = ["1", "female"] }`.
     codes : the codelist of a column of kind "code". A table gives each code of the file its label in the release. A list gives
         codes that are their own labels. A text names a CSV file, relative to this one, with the columns `code,label` and any
@@ -263,9 +264,9 @@ class ColumnTable(SpecTable):
         the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
     numbers : the representative value of each bin, by its label, for means and regressions. Each category needs a number if a
         criterion computes with the column. The default is the middle of a numeric bin, and the edge of an open bin. The edge is
-        seldom the mean in the bin. State a public guess of this mean, never a value from the private file. `init` takes the
-        mean of the public file. Example: `numbers = { M = 0, F = 1 }`.
-    step : the grid for the own values of the rows, if a criterion computes with them. Each value is rounded to the nearest
+        seldom the mean in the bin. State a public guess of this mean, never a value from the private file. `init` writes the
+        mean in the public file. Example: `numbers = { M = 0, F = 1 }`.
+    step : the grid for the rows' own values, if a criterion computes with these values. Each value is rounded to the nearest
         multiple of the step, so criterion values are exact within half a step. The default is about a thousandth of the range
         of the bounds. A finer grid costs time, not privacy. Example: `step = 5`.
     ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
@@ -280,8 +281,8 @@ class ColumnTable(SpecTable):
         = "bin"`.
     missing_label : the label of the bin of missing values in the release. Example: `missing = "bin"`, `missing_label = "not
         stated"`.
-    missing_values : texts of the file that mean a missing value in this column, in addition to the list in [input]. Example:
-        `missing_values = ["97", "98", "99"]`.
+    missing_values : texts of the file that stand for a missing value in this column, in addition to the list in [input].
+        Example: `missing_values = ["97", "98", "99"]`.
     characters : the number of leading characters that make up the code: with 1, "I21.4" is "I". Missing values are recognised
         before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
     outside : the treatment of values outside the bounds or categories of this column. The default is the treatment under
@@ -325,7 +326,7 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Return, for the column of a group of indicators (`settings.wide.IndicatorColumn`), the columns of the group with
+        """Return, for a column that summarises indicators (`settings.wide.IndicatorColumn`), the summarised columns with
         their categories that count; None for a column of the file.
         """
         return None
@@ -373,7 +374,7 @@ DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """Return the category of texts that are not listed; None if such texts have no category."""
+    """Return the category of unlisted texts; None if such texts have no category."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -382,8 +383,8 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return the treatment of an unlisted text: "bin", "drop" or "error". "clip" of [input] becomes "drop" for categories and
-    codes.
+    """Return the treatment of unlisted texts: "bin", "drop" or "error". For categories and codes, "clip" under [input] means
+    "drop".
     """
     if unlisted_label(table) is not None:
         return "bin"
@@ -391,13 +392,13 @@ def outside_of(table: ColumnTable, policy: InputTable) -> str:
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return the name of unlisted texts in alternatives: the code with that label if one has it, else the label."""
+    """Return the name of unlisted texts in alternatives: the code with their label if there is one, otherwise the label."""
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Return groups that contain the unlisted texts, too: if no group lists them, they join or form the group with their
+    """Return groups that also contain the unlisted texts. If no group lists them, they join or form the group with their
     name.
     """
     if member is None or any(member in group for group in groups.values()):
@@ -453,7 +454,7 @@ def control_character() -> Unreadable:
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
-    """Return the mistake for a row that has another number of fields than the header."""
+    """Return the mistake for a row with another number of fields than the header."""
     advice = (
         "The file may be cut off there, or a line break inside a field needs quotes around the field."
         if fields < expected
@@ -464,9 +465,7 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return the message about quotes that are not in pairs. If `long`, the quotes may also enclose a field that is too
-    long.
-    """
+    """Return the message about quotes that are not in pairs. If `long`, another possible cause is a field that is too long."""
     if long:
         expected = f"expected quotes in pairs and at most {longest} characters in a field"
         return f"{expected}, found a quote that is not closed or a longer field in {_place(row)}."
@@ -483,8 +482,8 @@ def utf_16(encoding: str) -> str:
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
-    """Return the message about needed columns that a header lacks. `guess` is a name in the header that may be the first of
-    them.
+    """Return the message about needed columns that a header lacks. `guess` is a name in the header that may stand for the
+    first missing column.
     """
     if guess:
         column = f"for the column {missing[0]!r} in the configuration"

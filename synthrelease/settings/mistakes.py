@@ -23,7 +23,7 @@ _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encodi
 
 
 def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """Return why a method or a setting with this name is refused, with the alternative; None for other names."""
+    """Return why a method or setting with this name is refused, and an alternative; None for other names."""
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 
@@ -45,12 +45,12 @@ class Problems:
         self.found.append(Problem(file=file or self.file, path=path, expected=expected, found=found, suggestion=suggestion))
 
     def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
-        """Add each unknown name, with the known name that may be meant."""
+        """Add a mistake for each unknown name, with the known name that was probably meant."""
         for mistake in unknown(path, what, names, known):
             self.add(path, mistake.expected, mistake.found, mistake.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
-        """Add a raised mistake, at the given path."""
+        """Add a mistake that was raised, at the given path."""
         self.add(path, error.expected, error.found or "something else", error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
@@ -68,7 +68,7 @@ class Problems:
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """Return the class that a table names; None, after adding a problem, if there is no such class."""
+        """Return the class that a table names. If there is no such class, add a problem and return None."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -81,7 +81,9 @@ class Problems:
 
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
-    """Return the problems of a configuration. A problem in an inherited table gets the name of the inherited file."""
+    """Return the problems of a configuration. A problem in an inherited table gets the name of the file from which it is
+    inherited.
+    """
     path = str(file.path)
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == path else problem for problem in problems]
 
@@ -142,7 +144,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
-    """Return the field names of the model that a path inside `model` leads to."""
+    """Return the field names of the model to which a path inside `model` leads."""
     for step in steps:
         field = model.model_fields.get(str(step)) if isinstance(step, str) else None
         inner = _models_in(field.annotation) if field else [model]

@@ -24,13 +24,13 @@ PositiveFraction = Annotated[Fraction, Field(gt=0)]
 SIMPLE = "simple random, without replacement"
 """The only sampling design for which the guarantee for a population is proved."""
 YES = ("1", "yes", "y", "true", "t")
-"""Categories that are an indicator by default, in small or capital letters."""
+"""Categories that stand for an indicator by default, in small or capital letters."""
 
 
 class PartitionTable(SpecTable):
     """[partition]: two random pieces of the rows, one for the generator and one for the criteria. Each record is in one piece,
     so its privacy loss is only the cost of this piece. The released table has as many rows as the piece of the criteria, and
-    criterion values describe this piece. This piece differs from the whole file by chance, so thresholds must allow for the
+    criterion values describe this piece. A piece differs from the whole file by chance, so thresholds must allow for this
     difference.
 
     Attributes
@@ -82,7 +82,7 @@ class ScoutTable(SpecTable):
 
     @property
     def cap(self) -> Cap:
-        """Return the cap. Raises Unexpected if it leaves nothing for the release."""
+        """Return the cap. Raises Unexpected if the scout leaves no budget for the release."""
         return Cap(epsilon=self.epsilon, delta=self.delta, rho=self.rho, rare=self.rare, tests=self.tests)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -93,8 +93,8 @@ class ScoutTable(SpecTable):
 
 
 class SplitTable(SpecTable):
-    """[split]: one of the pieces into which `synthrelease ledger split` has divided the register. A secret key divides it
-    once, for all years. Releases from different pieces spend the budgets of different records. The released statistics
+    """[split]: one of the pieces into which `synthrelease ledger split` has divided the register. A secret key divides the
+    register once, for all years. Releases from different pieces spend the budgets of different records. The released statistics
     describe the piece.
 
     Attributes
@@ -157,7 +157,7 @@ class MembersTable(SpecTable):
     rules: list[RuleTable] = Field(default=[], max_length=50)
 
     def members_with(self, missing: str) -> Linked:
-        """Return how members are placed in the record of their root.
+        """Return the positions of members in the record of their root.
 
         Parameters
         ----------
@@ -177,7 +177,9 @@ class MembersTable(SpecTable):
 
 
 def _totals(value: Any) -> Any:
-    """Return valid totals. Raises Unexpected with one message for all other values. The groups are checked later."""
+    """Return totals if they are valid. Raises Unexpected with the same message for all other values. The groups are checked
+    later.
+    """
     if isinstance(value, str):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -200,10 +202,11 @@ class MarginTable(SpecTable):
     Attributes
     ----------
     columns : the one or two columns of the margin. Example: `columns = ["sex", "age"]`.
-    totals : the total of each group, by its label; with two columns a table of each. A group is a category, a bin or an
-        alternative of the column, or a coarser bin that contains whole bins of every alternative. Every group needs a total. A
-        text is the name of a CSV file, relative to this one, with a column for each of `columns` and a column "total". Example:
-        `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`, `columns = ["sex", "age"]`.
+    totals : the total of each group, by its label. With two columns, each group of the first column has a table. A group is a
+        category, a bin or an alternative of the column, or a coarser bin that contains whole bins of every alternative. Every
+        group needs a total. A text is the name of a CSV file, relative to this one, with a column for each of `columns` and a
+        column "total". Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`,
+        `columns = ["sex", "age"]`.
     """
 
     columns: tuple[str, ...] = Field(min_length=1, max_length=8)
@@ -244,8 +247,8 @@ class CalibrationTable(SpecTable):
 
 
 class SeriesTable(SpecTable):
-    """[series]: other releases of the same register, and a plan for several years. The card shows their cost, and the sum for
-    a person who is in all of them. `verify --with` checks this sum.
+    """[series]: other releases of the same register, and a plan for several years. The card shows their costs, and the total
+    for a person who is in all of them. `verify --with` checks this sum.
 
     Attributes
     ----------
@@ -262,9 +265,9 @@ class SeriesTable(SpecTable):
         `year = 2020`, `name = "Births"`.
     delta : the largest delta of the release of a year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
         `year = 2020`, `name = "Births"`.
-    records : the largest number of records that one person has in the files of all years together: 1 if nobody can be in two
-        years, 4 if a mother has at most four births. The default is the number in [unit] for every year. Example: `records =
-        4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    records : the largest number of records that one person has in the files of all years together: for example, 1 if nobody can
+        be in two years, or 4 if a mother has at most four births. The default is the number in [unit] for every year. Example:
+        `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     fallbacks : the number of years in which a second release may follow a release that found no table. The stated cost includes
         them, whether they are used or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years = 5`,
         `first = 2019`, `year = 2020`, `name = "Births"`.
@@ -301,7 +304,7 @@ class SeriesTable(SpecTable):
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:
-        """Return the plan over years, for at most `records` records of a person in the file of a year."""
+        """Return the plan over years, if a person has at most `records` records in the file of a year."""
         count = self.years or 1
         in_all = min(self.records or records * count, records * count)
         return Horizon(
@@ -316,7 +319,7 @@ class SeriesTable(SpecTable):
 
     @property
     def several_releases(self) -> bool:
-        """Return whether there are other releases of the series: earlier ones, or planned ones."""
+        """Return whether the series has other releases, earlier or planned."""
         return bool(self.earlier) or self.years is not None
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -372,8 +375,8 @@ class PopulationTable(SpecTable):
 
 
 def _effect(value: Any) -> Any:
-    """Return a valid design effect: a number from 1 to 1,000, or a table of such numbers. Raises Unexpected with one
-    message for all other values.
+    """Return a design effect if it is valid: a number from 1 to 1,000, or a table of such numbers. Raises Unexpected with
+    the same message for all other values.
     """
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
@@ -429,9 +432,9 @@ class ImputationTable(SpecTable):
     ----------
     copies : the number of complete copies. Differences between copies show the uncertainty of the filled values. Example:
         `copies = 10`.
-    donors : the least number of donor rows for a missing value. Donors are released rows that agree in the columns of `match`;
-        the last columns of `match` are dropped until there are enough donors. One donor, drawn at random, gives its value.
-        Example: `donors = 20`.
+    donors : the smallest number of donor rows for a missing value. Donors are released rows that agree in the columns of
+        `match`; the last columns of `match` are dropped until there are enough donors. One donor, drawn at random, gives its
+        value. Example: `donors = 20`.
     match : the columns in which donors must agree, the most important first. The default is all columns in their order.
         Example: `match = ["age", "sex"]`.
     """
@@ -486,9 +489,9 @@ class GeographyTable(SpecTable):
 
 class MarksTable(SpecTable):
     """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column of categories that say which
-    indicators apply to the row, such as "infarct + stroke". One table of this column measures all pairs of the group. It
-    preserves the association of indicators that occur together too seldom for a table of each pair. The column depends on its
-    own row alone, so it costs no epsilon. Every released row has exactly these indicators. A missing value is treated as
+    indicators apply to the row, such as "infarct + stroke". One table of this column measures all pairs of the group. The table
+    preserves the association of indicators that occur together too seldom for a separate table of each pair. The column depends
+    on its own row alone, so it costs no epsilon. Every released row has exactly these indicators. A missing value is treated as
     an indicator that does not apply.
 
     Attributes
@@ -515,7 +518,7 @@ class MarksTable(SpecTable):
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:
-        """Return the categories of a column that count as an indicator; empty where they are unknown."""
+        """Return the categories of a column that stand for an indicator; empty if they are unknown."""
         if name in self.yes:
             return tuple(self.yes[name])
         marks = tuple(label for label in labels_of(table) if label.lower() in YES)
@@ -523,7 +526,7 @@ class MarksTable(SpecTable):
 
 
 def labels_of(table: ColumnTable) -> list[str]:
-    """Return the released categories of a column that its table lists."""
+    """Return the released categories that the table of a column lists."""
     return list(table.codes.values()) if isinstance(table.codes, Mapping) else list(table.categories or ())
 
 

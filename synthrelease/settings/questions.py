@@ -1,6 +1,5 @@
-"""Define the tables of questions: a question to a release (`QuestionTable`), and a question measured for itself
-(`ModelTable`).
-"""
+"""Define the tables of questions: a question to a release (`QuestionTable`), and a question with sums measured for it
+(`ModelTable`)."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ class QuestionTable(SpecTable):
     Attributes
     ----------
     query : a condition, in the grammar of the rules, with limits between released bins. The question is the number of rows that
-        meet the condition. Or a whole question for `synthrelease estimate`, such as `share gestation_week < 37: mother_age >=
-        35 against < 35`; then the only other setting is `why`. Example: `query = "mother_age >= 35 and parity == 1"`.
+        meet the condition. It may also be a question of `synthrelease estimate`, such as `share gestation_week < 37: mother_age
+        >= 35 against < 35`; then the only other setting is `why`. Example: `query = "mother_age >= 35 and parity == 1"`.
     given : a condition. The question is the share of `query` among the rows that meet this condition. Example: `given =
         "mother_age >= 35"`, `query = "gestation_week < 37"`.
     mean : a column. The question is the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.
@@ -50,11 +49,11 @@ class ModelTable(SpecTable):
 
     Attributes
     ----------
-    question : the question, as for `synthrelease estimate`. A condition after "on" is an indicator, which is 1 for a row that
+    question : the question, as in `synthrelease estimate`. A condition after "on" is an indicator, which is 1 for a row that
         meets the condition. Example: `question = "slope income on age, hours, sex == 'F'"`.
     limits : the lowest and highest value of a column, to which its values are clipped. The default is the bounds of the column.
-        Narrow limits make the noise smaller. Limits are public: never look them up in the private file. Example: `limits =
-        { income = [0, 9000] }`, `question = "mean income"`.
+        Narrow limits make the noise smaller. Limits are public: never look them up in the private file. Example: `limits = {
+        income = [0, 9000] }`, `question = "mean income"`.
     why : the use of the answer. Example: `why = "Asked by the tax office"`, `question = "mean income"`.
     """
 

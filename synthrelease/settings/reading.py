@@ -1,7 +1,7 @@
 """Read TOML files with exact decimals, configurations that extend another one, and public CSV files beside them.
 
-A specification may come from somebody else, and may name further files. So only regular files with the expected ending are
-opened, and a text that could stall the parser or the terminal is refused before it is used.
+Another person may have written the specification, and it may name further files. So only regular files with the expected ending
+are opened. A text that could stall the parser or the terminal is refused before it is used.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from synthrelease.errors import Problem, SpecError, Unexpected
 
 MAX_SPEC_BYTES = 1_000_000
 MAX_DEPTH = 30
-"""Largest depth of tables and lists inside each other, and of a dotted key, for which the parser needs quadratic time."""
+"""Largest depth of nested tables and lists, and of a dotted key. The parser needs quadratic time in this depth."""
 MAX_DIGITS = 100
-"""Largest number of digits of a number, because exact sums of longer numbers take too long."""
+"""Largest number of digits of a number. Exact sums of longer numbers take too long."""
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move the cursor, end a path or reverse the direction of writing, and so could hide text."""
+"""Characters that move the cursor, end a path or reverse the writing direction. They could hide other text."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -37,8 +37,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    SpecError : if the file is missing, no regular .toml file, too large, not UTF-8 or not TOML; or if it contains "inf", "nan",
-        a number with more than 100 digits, more than 30 nested tables, or control characters in a text.
+    SpecError : if the file is missing, not a regular .toml file, too large, not UTF-8 or not TOML; or if it contains "inf",
+        "nan", a number with more than 100 digits, more than 30 nested tables, or control characters in a text.
     """
     try:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
@@ -48,7 +48,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
-    """Return the tables in the content of a TOML file; `path` is its name in messages. Raises SpecError as `read_toml`."""
+    """Return the tables in the content of a TOML file. `path` is the file's name in messages. Raises SpecError as
+    `read_toml` does.
+    """
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -72,11 +74,12 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, named: str) -> bytes:
-    """Return the bytes of a regular file with the right ending and size. No pipe or device is opened, because it may never end.
+    """Return the bytes of a regular file with the right ending and size. Pipes and devices are not opened, because they may
+    never end.
 
     Parameters
     ----------
-    readable, named : texts for messages about what was expected: "a readable TOML file", and "a file" of some name or size.
+    readable, named : texts in messages that say what was expected: "a readable TOML file", or "a file" of some name or size.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, lis
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield every value, also tables and lists, with its path. Works at any depth, without recursion."""
+    """Yield every value with its path, including tables and lists. Works without recursion, at any depth."""
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
     while pending:
         steps, value = pending.pop()
@@ -143,7 +146,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return what is expected in place of an unusable value; empty for a usable value."""
+    """Return the text that says what is expected instead of an unusable value; empty for a usable value."""
     if len(steps) > MAX_DEPTH:
         return f"at most {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -208,7 +211,7 @@ class ConfigurationFile:
     """TOML paths of the settings of inherited tables that this file overrides."""
 
     def file_of(self, path: str) -> Path:
-        """Return the file that contains a TOML path: this file or the one that it extends."""
+        """Return the file that contains a TOML path: this file, or the file that it extends."""
         if any(path == setting or path.startswith((f"{setting}.", f"{setting}[")) for setting in self.overridden):
             return self.path
         top, _, rest = path.partition(".")
@@ -234,7 +237,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
     Raises
     ------
-    SpecError : as for `read_toml`; if the other file extends a third; or if an overridden setting is in no inherited table.
+    SpecError : as in `read_toml`; if the other file extends a third file; or if no inherited table has an overridden setting.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
     extended, instead = tables.get("extends"), tables.pop("override", {})
@@ -264,7 +267,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
 
 def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every value that is no table, or an empty table, with the names on the way to it."""
+    """Yield every value that is not a table, and every empty table, with the names of the tables around it."""
     for name, value in tables.items():
         if isinstance(value, Mapping) and value:
             yield from all_settings(value, (*above, name))
@@ -273,7 +276,7 @@ def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iter
 
 
 def _overridden(tables: dict[str, Any], steps: Sequence[str], value: Any) -> bool:
-    """Set a value inside of `tables`, and return whether there is a table for it."""
+    """Set a value inside `tables`, and return whether there is a table for it."""
     for step in steps[:-1]:
         if not isinstance(tables.get(step), dict):
             return False

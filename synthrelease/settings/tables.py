@@ -42,8 +42,9 @@ class BudgetTable(SpecTable):
 
     Attributes
     ----------
-    generation : the budget of one fit: epsilon for a pure family, rho for a zero-concentrated one. If a configuration has both,
-        the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation = 4`.
+    generation : the budget of one fit: an epsilon for a pure family, a rho for a zero-concentrated family. If a configuration
+        has both, the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation
+        = 4`.
     generation_delta : the delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
     limit : the largest epsilon of the whole release. A plan above it is refused before any data are read. Without `limit` only
         the ledger limits the release. Example: `limit = 9.98`.
@@ -65,9 +66,9 @@ class BudgetTable(SpecTable):
 
 
 RANDOM: Final = "random"
-"""Value of [unit] first_by for a random order of the rows of a person."""
+"""The value of [unit] first_by that orders the rows of a person at random."""
 NOT_ANSWERED = "not answered"
-"""Value of [unit] records_per_person in a draft: nobody has said yet how rows belong to persons. Releases refuse it."""
+"""The value of [unit] records_per_person in a draft, if nobody has said how rows belong to persons. Releases refuse it."""
 
 
 class UnitTable(SpecTable):
@@ -76,10 +77,10 @@ class UnitTable(SpecTable):
     Attributes
     ----------
     name : the name of a record, in one or two words. Example: `name = "hospital stay"`.
-    key : the column of the file that identifies the person. Of each person only the first `records_per_person` rows that pass
-        the rules are used. All rows of a person are protected together, whatever their number. The key is never released. 12,
-        12.0, 1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may
-        be codes. Without a key every row is a separate record. Example: `key = "patient"`.
+    key : the column of the file that identifies the person. Only the first `records_per_person` rows of a person that pass the
+        rules are used. All rows of a person are protected together, whatever their number. The key is never released. 12, 12.0,
+        1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may be
+        codes. Without a key every row is a separate record. Example: `key = "patient"`.
     first_by : the columns of the file that order the rows of a person. This setting is required with `key`. Numbers are ordered
         by size, dates by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns
         are ordered at random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
@@ -97,7 +98,7 @@ class UnitTable(SpecTable):
 
     @property
     def answered(self) -> bool:
-        """Return whether the configuration says how rows belong to persons, and with a key which row of a person comes
+        """Return whether the configuration says how rows belong to persons and, with a key, which row of a person comes
         first.
         """
         return self.records_per_person != NOT_ANSWERED and (self.key is None or bool(self.first_by))
@@ -118,8 +119,7 @@ class UnitTable(SpecTable):
 
 
 SMALLEST_LAW = Fraction(1, 10**6)
-"""Smallest stop probability and nonzero shape of a hidden number of rounds, because smaller ones are slow and inexact.
-"""
+"""Smallest stop probability and smallest nonzero shape of a hidden number of rounds. Smaller values are slow and inexact."""
 
 
 Rounds = Annotated[str, Field(pattern="^[1-9][0-9]{0,4}$")]
@@ -127,7 +127,7 @@ Rounds = Annotated[str, Field(pattern="^[1-9][0-9]{0,4}$")]
 
 
 class SelectionTable(SpecTable):
-    """[selection]: the number of rounds, the test of a round, and the measurements.
+    """[selection]: the number of rounds, the test in a round, and the measurements.
 
     Attributes
     ----------
@@ -200,8 +200,8 @@ class BundleTable(SpecTable):
     Attributes
     ----------
     formats : files for statistical packages: "stata" (data.dta, and read.do, which adds representative values and errors),
-        "spss" (data.sav, which SAS reads, too), "r" (read.R, which needs nothing but R). "stata" and "spss" need the extra
-        `formats`. Example: `formats = ["stata", "spss", "r"]`.
+        "spss" (data.sav, which SAS reads, too), "r" (read.R, which needs only R). "stata" and "spss" need the extra `formats`.
+        Example: `formats = ["stata", "spss", "r"]`.
     catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
         dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook 2.5).
         Example: `catalogues = ["dcat", "croissant", "ddi"]`.
@@ -278,7 +278,7 @@ class NotPromisedTable(SpecTable):
 
 
 class MembershipTable(SpecTable):
-    """Results of guesses which of two rows was used, by an intruder who knows every other row of the file.
+    """Results of guesses by an intruder who knows every other row of the file and guesses which of two rows was used.
 
     Attributes
     ----------
@@ -299,7 +299,7 @@ class MembershipTable(SpecTable):
 
 
 class PersonTable(SpecTable):
-    """Shares of right guesses about persons: for rows that were used (`inside`) and for rows that were not (`outside`).
+    """Shares of right guesses about persons: for rows that were used (`inside`) and for rows that were not used (`outside`).
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ class AttacksTable(SpecTable):
     fits : the number of fits of the configuration on which membership was guessed.
     epsilon, delta : the claimed guarantee.
     known : columns that the intruder knows of every person.
-    contradicts : whether guesses were right so often that they contradict the claim.
+    contradicts : whether the share of right guesses contradicts the claimed guarantee.
     membership, persons : the results of each attack.
     """
 
@@ -337,7 +337,7 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the results for the column that was guessed best and for whole rows, for the card."""
+        """Return the results that the card shows: for the column that was guessed best, and for whole rows."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
@@ -370,7 +370,9 @@ CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA = "configuration.schema.json", "acceptan
 
 
 def schema_text(name: str) -> str:
-    """Return the text of a JSON Schema for editors. The schemas are made from the models below when the program is built."""
+    """Return the text of a JSON Schema for editors. The models below are the source of the schemas, which are made when the
+    program is built.
+    """
     return resource(f"configs/{name}").read_text(encoding="utf-8")
 
 
@@ -392,7 +394,7 @@ class ReleaseFile(SpecTable):
     columns : one table for each released column. Example: `columns.age = { kind = "integer", bounds = [0, 99],
         alternatives.coarse = ["<18", "18-64", ">64"] }`.
     rules : plausibility rules. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
-    transformations : the alternatives of each column that a configuration may have. A column that is not named has all of its
+    transformations : the alternatives of each column that a configuration may have. A column that is not named can have all its
         alternatives. Example: `transformations.age = ["coarse", "fine"]`.
     generators : the families of models and their settings. If a setting is a list, each value is tried, in all combinations
         with other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1
@@ -420,8 +422,8 @@ class ReleaseFile(SpecTable):
     imputation : Complete copies of the released rows, made after acceptance and at no cost. Example: `imputation.copies = 5`.
     geography : Areas that lie within one another, such as municipalities in regions. Example: `geography = { column =
         "municipality", levels = ["region"] }`.
-    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the indicators of the row.
-        Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
+    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the indicators of the row. Example:
+        `marks.groups.heart = ["infarct", "failure", "stroke"]`.
     scout : The scout before this release, which shares its budget with it. Example: `scout = { epsilon = 2, delta = 1e-9, rho =
         0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
     intended_queries : questions that the release is meant to answer. The card says which error is stated for each question.
@@ -472,11 +474,11 @@ class ReleaseFile(SpecTable):
 
     @property
     def linked(self) -> Linked | None:
-        """Return how the columns of a record belong to a root and its members; None without [members]."""
+        """Return which columns of a record belong to a root and which to its members; None without [members]."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Yield, for each option that adds columns or rules to a record, its name and all columns and rules so far."""
+        """Yield, for each option that adds columns or rules to a record, the option's name and all columns and rules so far."""
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_indicators)):
             if (table := getattr(self, name)) is not None:
@@ -484,7 +486,7 @@ class ReleaseFile(SpecTable):
                 yield name, columns, rules
 
     def wide(self) -> ReleaseFile:
-        """Return the configuration with all columns and rules of a record, including those that options add."""
+        """Return the configuration with all columns and rules of a record, including the columns and rules that options add."""
         wide = self
         for _, columns, rules in self.widened():
             wide = self.model_copy(update={"columns": columns, "rules": rules})

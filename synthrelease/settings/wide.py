@@ -1,6 +1,5 @@
 """Add to a record the columns and rules of the options [members], [geography] (larger areas) and [marks] (groups of
-indicators).
-"""
+indicators)."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ def with_members(
     """Return the columns and rules of the wide record of a root and its members.
 
     The record has one slot (a copy of the members' columns) for each possible member. In an empty slot, every column has its
-    last bin, the bin of missing values. In a filled slot, a column has this bin only if missing values are a bin. A rule for
-    each column ensures this in all released rows.
+    last bin, the bin of missing values. In a filled slot, a column has this bin only if missing values have a bin. A rule for
+    each column enforces this in all released rows.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """Return the column of a member's slot. An absent member has the bin of missing values."""
+    """Return the column of a member's slot. An absent member is in the bin of missing values."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -80,7 +79,9 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield the rule that a member has values exactly if it exists. A value may be missing if missing values are a bin."""
+    """Yield the rule that a member has values exactly if the member exists. A value may be missing if missing values have a
+    bin.
+    """
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -101,12 +102,12 @@ def words_in(text: str) -> set[str]:
 
 
 def counts(rule: RuleTable) -> bool:
-    """Return whether a rule counts members, so that it is about a root with all its members."""
+    """Return whether a rule counts members. Such a rule is about a root with all its members."""
     return COUNT in words_of(rule)
 
 
 def around_counts(text: str) -> tuple[list[str], list[str]]:
-    """Return a rule split at its counts: the pieces between them, and the counted conditions without their parentheses."""
+    """Return a rule split at its counts: the texts between counts, and the counted conditions without their parentheses."""
     pieces, counted, at = list[str](), list[str](), 0
     for match in NAME_OR_TEXT.finditer(text):
         if match.start() < at or not is_count(match):
@@ -126,8 +127,8 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
     """Return a rule that counts members, written out for all slots.
 
-    Members beyond the cap cannot be counted, so a root with the largest number of members may have more than are counted. A
-    condition that the count is small therefore does not apply to such a root.
+    Members beyond the cap cannot be counted. So a root with the largest number of members may have more members than are
+    counted, and a condition that a count is small does not apply to this root.
     """
     (text, *rests), counted = around_counts(rule.never)
     text = in_slot(text, table.columns, 1)
@@ -153,12 +154,12 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
 
 
 def of_others(rule: RuleTable) -> bool:
-    """Return whether a rule names the first member, so that it is about each other member."""
+    """Return whether a rule names the first member. Such a rule is checked for each other member."""
     return any(word.startswith(FIRST) for word in words_of(rule))
 
 
 def of_two(rule: RuleTable) -> bool:
-    """Return whether a rule names another member, so that it is about every two members."""
+    """Return whether a rule names another member. Such a rule is checked for every two members."""
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 
@@ -180,11 +181,11 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
 
 
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
-    """Return a rule for the member in a slot, and perhaps another member. The rule does not apply to an empty slot.
+    """Return a rule for the member in a slot and, if given, another member. The rule does not apply to an empty slot.
 
-    A comparison of the values in an empty slot is unknown, which is enough if the rule is a conjunction. Otherwise a condition
-    on the root, on the first member or on missing values could make the rule true, so a condition on the number of members is
-    put before it.
+    In an empty slot, a comparison of values is unknown. This is enough if the rule is a conjunction. Otherwise a condition on
+    the root, on the first member or on missing values could make the rule true. So a condition on the number of members is put
+    before the rule.
     """
     words = words_of(rule)
     never, needed = in_slot(rule.never, table.columns, slot, other), max(slot, other or 0)
@@ -202,8 +203,8 @@ AREAS_WHY = "An area lies in one area of the level above."
 def with_levels(
     table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns with one for each level, before the column of the smallest areas, and the rules that connect the
-    levels.
+    """Return the columns, with a column for each level before the column of the smallest areas, and the rules that connect
+    the levels.
     """
     wide: dict[str, ColumnTable] = {}
     for name, column in columns.items():
@@ -217,7 +218,7 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level. It is read from the code of the smallest area: the codelist gives the group of each
+    """Return the column of a level. It is computed from the code of the smallest area: the codelist gives the group of each
     code.
     """
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
@@ -231,7 +232,7 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level, so that the area of a row is the one that contains its smallest area."""
+    """Yield a rule for each area of a level. The rules ensure that a row's area on this level contains its smallest area."""
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -259,7 +260,7 @@ class IndicatorColumn(ColumnTable):
 
     Attributes
     ----------
-    marks : for each column of the group, the released categories that are an indicator.
+    marks : for each column of the group, the released categories that stand for its indicator.
     """
 
     marks: dict[str, tuple[str, ...]]
@@ -272,7 +273,9 @@ class IndicatorColumn(ColumnTable):
 def with_indicators(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns with one for each group of indicators, behind all other columns, and the rules for it."""
+    """Return the columns, with a column for each group of indicators behind all other columns, and the rules for these
+    columns.
+    """
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}
@@ -287,7 +290,9 @@ def with_indicators(
 
 
 def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:
-    """Return the column that says which marks a row has, and the marks of each of its categories but the last, "3 or more"."""
+    """Return the column that says which indicators a row has, and the indicators of each category except the last, "3 or
+    more".
+    """
     sizes = range(min(most, len(marks) + 1))
     sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
     column = IndicatorColumn(
@@ -306,7 +311,9 @@ def _or_more(most: int) -> str:
 
 
 def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield for each mark that rows have it if their category names it, and have not if it names others or none."""
+    """Yield, for each indicator, the rules that a row has the indicator if its category names it, and does not have it if
+    its category names other indicators or none.
+    """
     for column, condition in marked.items():
         holding = ", ".join(_quoted(label) for label, those in sets.items() if column in those)
         lacking = ", ".join(_quoted(label) for label, those in sets.items() if column not in those)
@@ -315,6 +322,6 @@ def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tupl
 
 
 def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:
-    """Return the condition that a row has the indicator. The condition is false, not unknown, if the value is missing."""
+    """Return the condition that a row has the indicator. If the value is missing, the condition is false, not unknown."""
     text = f"{column} in [{', '.join(map(_quoted, marks))}]" if len(marks) > 1 else f"{column} == {_quoted(marks[0])}"
     return f"{text} and not {column} is missing" if may_be_missing else text

@@ -2,9 +2,9 @@
 
 Privacy
 -------
-Everything after the first line of a text file may be a row, and a row may hold any bytes, including the signature of another
-format. So a signature counts only if it stands before the first line end. A signature of letters could be the name of a column.
-Then a control character must follow in the same line, or the signature is longer than any name of a column.
+Everything after the first line of a text file may be a row, and a row may contain any bytes, including the signature of another
+format. So a signature counts only if it comes before the first line end. A signature that consists of letters could be the name
+of a column. So it counts only if a control character follows in the same line, or if it is longer than any name of a column.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BYTES_PER_ROW = 256
 
 
 def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
-    """Raise InputError when a needed column of a Parquet file would take too much memory.
+    """Raise InputError if a needed column of a Parquet file would take too much memory.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ class Package:
     ----------
     name : name of the format for messages.
     parser : suffix of the name of pyreadstat's reading function.
-    origin : date and time that the number 0 stands for.
-    dates, moments, times : regular expressions for the formats of dates, of dates with a time, and of times of day.
+    origin : date and time for which the number 0 stands.
+    dates, moments, times : regular expressions for formats: of dates, of dates with a time, and of times of day.
     day : unit in which dates are counted.
     tick : unit in which dates with a time, and times of day, are counted.
     letters : letters that stand for missing values in columns of numbers, such as .a in Stata.
-    block : block size in bytes; the size of a complete file is a multiple of it. Used where a file may not state its number of
-        rows.
+    block : block size in bytes: the size of a complete file is a multiple of it. It is used if a file may not state its number
+        of rows.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Kind(Enum):
 
 
 def first_line(start: bytes) -> bytes:
-    """Return the bytes before the first line end. In a text file with a header, none of these bytes belongs to a row."""
+    """Return the bytes before the first line end. In a text file with a header, these bytes do not belong to a row."""
     return re.split(rb"[\r\n]", start, maxsplit=1)[0]
 
 
@@ -153,7 +153,7 @@ def format_of(file: Path, start: bytes) -> Kind | Package:
 
     Parameters
     ----------
-    file : path of the file, whose name decides if the first line does not.
+    file : path of the file; its name decides if the first line does not.
     start : the first 1,024 bytes of the file; all bytes of a shorter file.
     """
     line = first_line(start)

@@ -1,4 +1,4 @@
-"""Open one table of a DuckDB or SQLite file or of a database server, read-only, without reading a row.
+"""Open one table of a DuckDB or SQLite file, or of a database server, read-only and without reading a row.
 
 The name of the table and the names of its columns come from the catalogue of the database (`tables`). The caller reads the
 rows. DuckDB and servers need the extra `database`; SQLite comes with Python.
@@ -41,17 +41,19 @@ LONGEST_VALUE = 2**25
 """The largest size of one value in SQLite, in bytes."""
 
 OnStop = Callable[[Callable[[], object]], None]
-"""Function that receives the library's own function for interrupting a query."""
+"""Function that receives a library's function for interrupting a query."""
 
 
 class Stop:
-    """A request, from another thread, to stop reading, which interrupts the libraries that are reading."""
+    """A request from another thread to stop reading. It interrupts the libraries that are reading."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
 
     def by(self, way: Callable[[], object]) -> None:
-        """Register a function that is called when reading should stop; at once if the request was already made."""
+        """Register a function that is called when reading should stop. If a stop was already requested, it is called at
+        once.
+        """
         self._ways.append(way)
         if self._asked.is_set():
             self._tell()
@@ -80,9 +82,9 @@ class OpenTable:
     ----------
     connection : connection of DuckDB or SQLite, or engine of SQLAlchemy.
     names : names of the columns.
-    select : function that takes names of columns and returns the SELECT statement for these columns of all rows.
+    select : function that takes names of columns and returns the SELECT statement for these columns, for all rows.
     types : type of each column by name; empty if the database declares none.
-    has_row : function that returns whether the table has a row; None for a view, because a view computes its rows.
+    has_row : function that returns whether the table has a row; None for a view, whose rows must be computed.
     """
 
     connection: Any
@@ -102,7 +104,7 @@ def _asking(connection: Any, table: str) -> Callable[[], bool]:
 
 @contextmanager
 def opened_duckdb(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenTable]:
-    """Open a table of a DuckDB file. Raises InputError when the table does not exist or DuckDB is not installed."""
+    """Open a table of a DuckDB file. Raises InputError if the table does not exist or DuckDB is not installed."""
     duckdb = library("duckdb", "duckdb", "DuckDB files", "database")
     with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
         stop(connection.interrupt)
@@ -122,7 +124,7 @@ def opened_duckdb(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenT
 
 @contextmanager
 def opened_sqlite(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenTable]:
-    """Open a table of a SQLite file. Raises InputError when the table does not exist or the file is truncated."""
+    """Open a table of a SQLite file. Raises InputError if the table does not exist or the file is truncated."""
     _check_size(path)
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         stop(connection.interrupt)
@@ -144,7 +146,7 @@ def opened_sqlite(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenT
 
 
 def _check_size(path: Path) -> None:
-    """Raise InputError for a SQLite file that is shorter than its header states.
+    """Raise InputError if a SQLite file is shorter than its header states.
 
     SQLite itself would read zeros beyond the end of the file. The header states the number of pages and the size of a page.
     """
@@ -161,7 +163,8 @@ def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
 
     Raises
     ------
-    InputError : when the table does not exist, the URI is no URI of a database, or the dialect or its driver is not installed.
+    InputError : when the table does not exist, the URI is not that of a database, or the dialect or its driver is not
+        installed.
     """
     engine = engine_of(uri)
     try:

@@ -1,8 +1,8 @@
 """Recognise texts that may be a database connection string, so that no message shows a password.
 
 Such a text is never quoted, unless it names an existing file. Connection strings have many dialects (URIs, JDBC, libpq, ODBC,
-`user:password@server`, chains of stores) without a common syntax. So the check is broad: a text is not shown if it has a scheme
-before a colon, an @, or a key with a value beside other text. A mistyped file name has none of the three, so it is shown.
+`user:password@server`, chains of stores) without a common syntax. So the check is broad. A text is not shown if it has a scheme
+before a colon, an @, or a key with a value beside other text. A mistyped file name has none of these, so it is shown.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ UNKNOWN_FORM = (
     "not shown, because it may hold a password."
 )
 _LONGEST = 2000
-"""Only the first 2,000 characters are checked, because a connection string is recognised by its beginning."""
+"""Number of characters that are checked. A connection string is recognised by its beginning."""
 _CODED = re.compile("%([0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
-"""A scheme before a colon has at least two characters, because one letter is a drive of Windows."""
+"""A scheme before a colon. It has at least two characters, because a single letter is a drive of Windows."""
 _PAIRS = re.compile(r"\w\s*=(?!=).*[;&\s]|[;&?#\s].*\w\s*=(?!=)", re.DOTALL)
 """A key with a value, and a separator before or after the pair. `year=2019/part.csv` is a path and `age == 3` a condition."""
 _SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=<>!]*[:=](?!=)", re.IGNORECASE)
@@ -81,7 +81,7 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
     Parameters
     ----------
-    words : the arguments of the command line. Of an argument `--option=value` the value is checked, too.
+    words : the arguments of the command line. In an argument `--option=value`, the value is checked, too.
     """
     values = {part for word in words for part in (word, word.partition("=")[2]) if part}
     for value in sorted(filter(is_unknown_connection, values), key=len, reverse=True):
@@ -91,7 +91,9 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
 
 def _as_printed(letter: str) -> str:
-    """Return a regular expression that matches a character as messages print it, where some characters are escaped."""
+    """Return a regular expression that matches a character in the form that messages print, in which some characters are
+    escaped.
+    """
     if not letter.isprintable():
         return ".{1,10}?"
     return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

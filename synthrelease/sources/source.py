@@ -3,8 +3,8 @@
 Files are named by a path, a folder, or a pattern such as `births/2019-*.parquet`.
 
 A database is named by a file (DuckDB, SQLite) or by a URI of SQLAlchemy, such as `postgresql://server/registry`. User and
-password come only from the environment variables `USER` and `PASSWORD`. URIs, TOML files and options may not hold them, because
-those end up in shell histories, process lists and notes.
+password come only from the environment variables `USER` and `PASSWORD`. URIs, TOML files and options may not contain them,
+because these texts end up in shell histories, process lists and notes.
 
 Messages show a source as its path, or as the scheme of its URI.
 """
@@ -27,7 +27,7 @@ from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 # bins of other records, and no theorem about replacing one record holds (theory 1.8, reading row by row).
 
 _GUESSING = re.compile(r"(shillelagh|gsheets)\b", re.IGNORECASE)
-"""Dialects of SQLAlchemy that read spreadsheets and other files without types."""
+"""Dialects of SQLAlchemy that read spreadsheets and other files without column types."""
 _WHY = "it may infer the type of a column from the first rows, so that one row would change how other rows are read."
 
 
@@ -48,9 +48,9 @@ CSV_NAMES = (".csv", ".csv.gz")
 _PATTERN = re.compile(r"[*?\[]")
 
 State = tuple[str, ...]
-"""Size, time of the last change and inode number of a file, which are equal as long as nobody writes the file."""
+"""Size, time of the last change and inode number of a file. They stay equal as long as nobody writes the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
-"""Function that lists the files of a table as they are now. Each item holds the files that are counted together."""
+"""Function that lists the files of a table as they are now. Each item has the files that are counted together."""
 CHANGED = "expected files that do not change while they are read, found a file that was written meanwhile."
 
 
@@ -60,14 +60,15 @@ def is_pattern(text: str) -> bool:
 
 
 def folder_files(path: Path) -> list[Path]:
-    """Return the Parquet and CSV files of a folder in the order of their names; for a path that is no folder, the path itself.
+    """Return the Parquet and CSV files of a folder in the order of their names. If the path is not a folder, return the path
+    itself.
 
-    Files whose names begin with a dot or an underscore are ignored, as in other programs: such files hold notes of the program
+    Files whose names begin with a dot or an underscore are ignored, as in other programs. Such files are notes of the program
     that wrote the folder.
 
     Raises
     ------
-    InputError : when the folder has no table, or holds anything else. Other files could hold rows that would be missed
+    InputError : when the folder has no table, or contains anything else. Other files could contain rows that would be missed
         unnoticed.
     """
     if not path.is_dir():
@@ -90,13 +91,15 @@ def pattern_files(pattern: Path) -> list[Path]:
 
     Raises
     ------
-    InputError : when no path matches, or when a matching path is no Parquet or CSV file.
+    InputError : when no path matches, or a matching path is not a Parquet or CSV file.
     """
     return _tables("a pattern that fits", lambda: fitting(pattern))
 
 
 def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
-    """Return the files of a folder or pattern. Raises InputError when there is none, or when one is no Parquet or CSV file."""
+    """Return the files of a folder or pattern. Raises InputError if there is no file, or if a file is not a Parquet or CSV
+    file.
+    """
     try:
         entries = listed()
         kinds = ["folders" if entry.is_dir() else "" if _is_table(entry) else "other files" for entry in entries]
@@ -125,7 +128,7 @@ def which_file(number: int, n_files: int) -> str:
 
 
 def state_of(file: Path) -> State:
-    """Return size, time of the last change and inode number of a file. Raises InputError when the file cannot be found."""
+    """Return size, time of the last change and inode number of a file. Raises InputError if the file does not exist."""
     try:
         status = file.stat()
     except OSError:
@@ -137,7 +140,7 @@ def state_of(file: Path) -> State:
 
 @contextmanager
 def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[Path], list[State]]]]:
-    """Give the files of a table with their states, and check at the end that they are unchanged.
+    """Give the files of a table with their states, and check at the end that the files are unchanged.
 
     Raises
     ------
@@ -186,14 +189,14 @@ class Source:
 
         Parameters
         ----------
-        data : path, pattern or URI of the table. A `Source` is returned as it is.
+        data : path, pattern or URI of the table. A `Source` is returned unchanged.
         table : name of the table in a database.
         members : path or URI of the second of two linked tables, such as the persons of households.
 
         Raises
         ------
-        InputError : for a URI with user or password, for a connection string of another dialect (neither is quoted), and for a
-            dialect that infers types from rows.
+        InputError : when a URI contains user or password, when the text is a connection string of another dialect (neither text
+            is quoted), and when a dialect infers types from rows.
         """
         if members is not None:
             return replace(cls.of(data, table), members=cls.of(members))
@@ -223,11 +226,11 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """Whether the table is reached by a URI of a database rather than by a file."""
+        """Whether a URI of a database, not a file, gives access to the table."""
         return self.path is None
 
     def is_there(self) -> bool:
-        """Return whether the file or folder exists, or a file that matches the pattern. A URI of a database is not opened and
+        """Return whether the file or folder exists, or any file matches the pattern. A URI of a database is not opened and
         counts as existing.
         """
         try:
@@ -238,7 +241,7 @@ class Source:
             return False
 
     def holds_files(self) -> bool:
-        """Return whether the source is a folder or a pattern, which may hold several files; false for one file or a
+        """Return whether the source is a folder or a pattern, which may stand for several files; false for one file or a
         database.
         """
         if self.path is None:
@@ -253,7 +256,7 @@ class Source:
 
         Raises
         ------
-        InputError : when a folder or pattern holds no file, or a file that is no Parquet or CSV file.
+        InputError : when a folder or pattern has no file, or has a file that is not a Parquet or CSV file.
         """
         if self.path is None:
             return []
@@ -263,7 +266,7 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return this source without its second table, followed by the source of the second table if there is one."""
+        """Return this source without its second table, followed by the source of the second table, if it has one."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
@@ -280,12 +283,12 @@ class Source:
         return replace(self, table=roots, members=replace(self, table=members))
 
     def size(self) -> int:
-        """Return the total size in bytes of all files that are read; a URI of a database counts as 0."""
+        """Return the total size in bytes of all files that are read. A URI of a database counts as 0."""
         return sum(file.stat().st_size for file in self.files()) + (0 if self.members is None else self.members.size())
 
 
 def check_members(source: Source, *, asked: bool) -> None:
-    """Raise InputError for a file of members that does not exist, is the first file again, or is not expected.
+    """Raise InputError if a file of members does not exist, is the first file again, or is not expected.
 
     Parameters
     ----------

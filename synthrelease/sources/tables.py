@@ -1,8 +1,8 @@
 """Check the declared types of columns, connect to databases and find the requested table, without reading a row.
 
-A message lists the names of a database's tables when the requested table does not exist. Names of tables reveal no row: whoever
-set up the database chose the names, they exist when every table is empty, and whoever runs the command may list them. Messages
-of database libraries are never shown, because they may contain the URI with its password.
+A message lists the names of a database's tables when the requested table does not exist. Names of tables reveal no row. Whoever
+set up the database chose the names, the names exist even if every table is empty, and whoever runs the command may list them.
+Messages of database libraries are never shown, because they may contain the URI with its password.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
 
 
 def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> None:
-    """Raise InputError when a column of this Arrow type cannot be read as numbers, or as dates if `dates` is true."""
+    """Raise InputError if a column of this Arrow type cannot be read as numbers (or as dates if `dates` is true)."""
     from pyarrow import types
 
     values = kind.value_type if types.is_dictionary(kind) else kind
@@ -92,7 +92,7 @@ def is_text(kind: Any) -> bool:
 
 
 def check_types(schema: Any, needed: Sequence[str]) -> None:
-    """Raise InputError when a needed column of a database's Arrow schema has a type that `check_type` refuses."""
+    """Raise InputError if a needed column in the Arrow schema of a database has a type that `check_type` refuses."""
     for name in needed:
         kind = schema.field(name).type
         if getattr(kind, "type_name", None) is not None:  # an opaque type such as PostgreSQL's numeric, which arrives as text
@@ -113,7 +113,7 @@ def check_database_type(name: str, kind: Any) -> None:
 
 
 def quoted(*names: str) -> str:
-    """Return a qualified name quoted as in standard SQL, such as `"registry"."births"`. Names may have any characters."""
+    """Return a qualified name with the quotes of standard SQL, such as `"registry"."births"`. Names may have any characters."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
@@ -128,7 +128,7 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
     Raises
     ------
     InputError : when no table or several tables have the requested name, or when no table was requested and the database does
-        not have exactly one.
+        not have exactly one table.
     """
     several = len({schema for schema, _ in tables}) > 1
     listed = [f"{schema}.{name}" if several else name for schema, name in tables]
@@ -158,7 +158,7 @@ def engine_of(uri: str) -> Any:
 
     Raises
     ------
-    InputError : when the URI is no URI of a database, or when its dialect or driver is not installed.
+    InputError : when the URI is not that of a database, or when its dialect or driver is not installed.
     """
     sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", "database"), False
     try:
@@ -176,7 +176,7 @@ def engine_of(uri: str) -> Any:
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
     """Return the schema and the name of each table and view that may be meant.
 
-    These are all tables and views of the default schema, whose name is given as "". If `asked` names an existing table of a
+    The result is all tables and views of the default schema, whose name is given as "". If `asked` names an existing table of a
     schema (`schema.name`), the result is that table alone.
     """
     schema, _, name = (asked or "").rpartition(".")
