@@ -409,7 +409,7 @@ def test_what_a_plan_calls_impossible_is_not_released(tmp_path: Path, ledger: Pa
     for command, more in (("plan", ()), ("release", released)):
         code, said = said_by(monkeypatch, capsys, command, str(config), *more, *words)
         assert (code, "found one that none can: the margin" in said) == (2, True), command
-    assert ("say with --rows" in said) is (known in ("usual", "by the digest"))
+    assert ("with --rows)" in said) is (known in ("usual", "by the digest"))
     assert load_ledger(ledger).statement().head == head
     assert not out.exists()
 
@@ -419,5 +419,5 @@ def test_who_says_that_the_file_is_larger_than_the_public_one_may_release(tmp_pa
     spec = load_spec(config)
     leave(spec, "draft", 400)
     check_possible(spec, 4000)
-    with pytest.raises(SpecError, match=r"some table of 400 rows \(as the public file has; say with --rows how many"):
+    with pytest.raises(SpecError, match=r"some table of 400 rows \(the number of the public file; give that of the private"):
         check_possible(spec, None)

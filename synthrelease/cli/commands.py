@@ -4,8 +4,8 @@ A command is a function with typed parameters and help texts in its docstring (`
 (typer) gets the options of the command from the types and the help texts.
 
 Three measures stand beside the protection of private data (`protection`). A message about wrong arguments does not quote a text
-that looks like a connection string (`sources`). A terminal that cannot show a letter gets its code, because a failure could
-come after the budget is spent. A closed terminal stops the worker processes, too.
+that looks like a connection string (`sources`). If a terminal cannot show a letter, its code is printed: an error there could
+end the run after the budget is spent. A closed terminal stops the worker processes, too.
 """
 
 from __future__ import annotations

@@ -183,15 +183,15 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
     plan = load_spec(draft.configuration).plan
     screen.print(f"The scout and the release cost {loss_text(plan.total)} together.", style="bold")
     screen.print(
-        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. Their first lines say what "
-        "is worse than with a public file. Without a public file nothing can be rehearsed: give `release` the option "
+        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. Their first lines list "
+        "the disadvantages of a draft without a public file. Nothing can be rehearsed: give `release` the option "
         "--unrehearsed and the ledger of the scout."
     )
 
 
 def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
-    """Yield a table of the file's columns and a table of the members' columns, with the draft of each column or why it is left
-    out.
+    """Yield a table of the columns of the file, and a table of the members' columns if there are members. Each row has the
+    drafted settings of a column, or the reason why the column is left out.
     """
     from rich.table import Table
 

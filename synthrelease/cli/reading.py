@@ -162,7 +162,7 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     others = f" The noise of {n_others} more criteria follows from their shared noise." if n_others else ""
     screen.print(
         "Sensitivities of this release: "
-        + ("no two neighbours move a figure by more than its bound" if sound else "A BOUND IS EXCEEDED")
+        + ("no pair of neighbours changes a criterion value by more than its bound" if sound else "A BOUND IS EXCEEDED")
         + f". The noise of {len(comparable) - len(small)} of {len(comparable)} criteria is as large as the bound and epsilon "
         + f"require.{others}"
     )
@@ -468,8 +468,8 @@ def warn_of_gaps(spec: Any) -> None:
         screen.print(f"The data card will say that these facts are not stated: {listed}.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():
         screen.print(
-            "The acceptance file does not describe what the release must be good for, and so the published specification.json "
-            "does not, either.",
+            "The acceptance file does not describe the intended use of the release. The published specification.json will not "
+            "describe it, either.",
             style="yellow",
         )
 

@@ -73,9 +73,7 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Return the columns of each printed table: one table if the terminal is wide enough, else several with some criteria
-    each.
-    """
+    """Return the column numbers of each printed table. A narrow terminal gets several tables, each with some criteria."""
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
     for column in range(FIXED, len(headings)):
@@ -243,7 +241,7 @@ def _print_rehearsal(rehearsal: Any, out: Path) -> None:
     if rows:
         screen.table(("configuration", "accepted", "95% interval", "attempts"), rows, title="Shortlist")
     else:
-        screen.print("No configuration was accepted often enough. The report shows which criterion rejects.")
+        screen.print("No configuration was accepted often enough. The report shows which criterion the attempts missed.")
     for text in outlook_words(rehearsal):
         screen.print(text)
     for heading, sentences in sections(rehearsal).items():

@@ -191,7 +191,9 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         rows.append([*cells, *(of_options[name] for name in option_columns)])
     screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *option_columns), rows, title=statement.dataset)
     if statement.domain:
-        screen.print(f"Exact numbers of rows were published for the domain {statement.domain[:16]}, and may be for no other.")
+        screen.print(
+            f"Exact numbers of rows were published for the domain {statement.domain[:16]}. No other domain may have them."
+        )
     if statement.split:
         _print_pieces(statement, statement.split)
     if statement.horizon:
@@ -221,7 +223,7 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """Print the epsilon spent on the records of each piece, and which amount counts against the limit."""
+    """Print the epsilon spent on the records of each piece, and the amount that counts against the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
@@ -512,7 +514,7 @@ def print_table_2(folder: Path) -> None:
         screen.print(f"{name} ({kind})" if kind != name else name, style="bold")
         screen.print(line("paper", *values))
         screen.print(line("here", *(row[column].partition(" (")[0] for column in columns)))
-    screen.print("Results differ because the births do. `synthrelease reproduce` has all tables of the sources.")
+    screen.print("The results differ because the births are different. `synthrelease reproduce` has all tables of the sources.")
 
 
 def _until_released(command: Callable[[], None]) -> None:

@@ -75,8 +75,8 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
 
 
 def _rows_of(spec: ReleaseSpec, rows: int | None) -> int:
-    """Return the number of rows to plan for: the requested number, else the rows of the public file that the configuration was
-    tried on, else the usual number.
+    """Return the number of rows to plan for: the requested number, else the number of rows of the public file of the rehearsal,
+    else the default number.
     """
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.tried import rows_tried
@@ -307,8 +307,8 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_weighted(spec: ReleaseSpec) -> None:
-    """Print the columns for which `estimate` will have weighted answers, and intervals for a population: those measured
-    together with the design weight, or with the groups of the design.
+    """Print the columns for which `estimate` will give weighted answers, and the columns with intervals for a population. A
+    noisy table must contain the column together with the design weight, or with the groups of the design.
     """
     if (design := spec.options.design) is None or not spec.publish_measurements:
         return
@@ -465,8 +465,8 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
-    """Return, for every pair of columns, how its association is planned in the generator that preserves the smallest part of
-    it.
+    """Return, for every pair of columns, how the generators are planned to preserve its association. If they differ, the one
+    that preserves the smallest part counts.
     """
     from synthrelease.generators.associations import weakest_of
     from synthrelease.spec.associations import planned_associations
@@ -487,9 +487,9 @@ def check(
     """Check a configuration and whether a file fits it. Spends nothing and shows no value of the file.
 
     Names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. With
-    [members], says how many keys of members have no row, if more than one in ten. These are exact facts about private data:
-    keep them in the enclave. Do not change a bound, bin or category because of them. Use outside = "clip" or "drop",
-    missing = "drop", or a category for missing values.
+    [members], says how many keys of the members' table have no row in the other table, if more than one in ten. These are exact
+    facts about private data: keep them in the enclave. Do not change a bound, bin or category because of them. Use outside =
+    "clip" or "drop", missing = "drop", or a category for missing values.
 
     Exits with code 2 if the file does not fit, if the configuration or the acceptance file changed since the rehearsal (see
     --unrehearsed), or if no table of this number of rows can meet a criterion. The exit code is an exact fact about private

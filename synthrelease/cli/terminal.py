@@ -247,8 +247,8 @@ def charge_tree(title: str, total: Charge) -> Tree:
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:
-    """Return the columns with the setting "error", by the name of the setting. One value in such a column can make the whole
-    file refused.
+    """Return the names of the columns with `missing = "error"` and with `outside = "error"`. One such value in a column makes a
+    release refuse the whole file.
     """
     columns = spec.schema.columns
     return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
@@ -265,7 +265,7 @@ def refusals_in_words(spec: Any) -> list[str]:
 
 
 def alike_in_words(spec: Any) -> list[str]:
-    """Return a warning for each group of categories of a column that look the same and are different texts."""
+    """Return a warning for each group of categories of a column that look the same although their texts differ."""
     groups = [(column, texts) for column in spec.schema.columns for texts in alike(column.values)]
     return [
         f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the category "
@@ -276,9 +276,7 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Return sentences that name the persons who stated limits, agreed to thresholds and signed, as far as the files name
-    them.
-    """
+    """Return sentences about the persons named in the files: who stated limits, who agreed to thresholds, and who signed."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Limits and their sources: {'; '.join(limits)}."] if limits else []
@@ -310,7 +308,7 @@ def accepts_untried(spec: Any) -> bool:
 
 
 ROWS_IN_WORDS = {
-    "whole": "Rows: the number of rows in the file is published. The specification excludes none.",
+    "whole": "Rows: the number of rows in the file is published. The specification excludes no row.",
     "counted": "Rows: the number of rows in the file is published. The number that passes the rules is estimated with noise. "
     "The release uses that many rows minus {margin}, drawn at random.",
     "stated": "Rows: the number of rows in the file is published. The number that passes the rules stays secret. The release "

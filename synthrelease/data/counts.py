@@ -38,7 +38,7 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int], kind: Any = np.int64) -> np.ndarray:
-    """Return (n_rows,) codes of the given columns of some rows, in an integer type; the last column varies fastest.
+    """Return (n_rows,) codes of the given columns of some rows, as integers of type `kind`; the last column varies fastest.
 
     The product of the sizes of these columns must not exceed `CODED_CELLS`.
     """
@@ -242,22 +242,22 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
 
 def ones(n: int) -> np.ndarray:
-    """Return n times the number 1, in the memory of one number; the array cannot be changed."""
+    """Return a read-only array of n ones, which takes the memory of one number."""
     return np.broadcast_to(np.int64(1), n)
 
 
 def as_ones(values: np.ndarray) -> np.ndarray:
-    """Return the values; in the memory of one number where all are 1."""
+    """Return the values. If all of them are 1, the result takes the memory of one number."""
     return ones(len(values)) if len(values) and values.min() == values.max() == 1 else values
 
 
 def negative(values: np.ndarray) -> np.ndarray:
-    """Return the negative values; in the memory of one number where all are the same number in this memory."""
+    """Return the values with the opposite sign. If `values` takes the memory of one number, the result does, too."""
     return np.broadcast_to(-values[:1], values.shape) if values.strides == (0,) else -values
 
 
 def joined(values: Sequence[np.ndarray]) -> np.ndarray:
-    """Return integers one after the other, in the memory of one number where all are 1."""
+    """Concatenate arrays of integers. If all are arrays from `ones`, the result takes the memory of one number, too."""
     if all(part.strides == (0,) and part[0] == 1 for part in values if len(part)):
         return ones(sum(map(len, values)))
     return np.concatenate(values)
@@ -491,8 +491,8 @@ class Counts:
 
 
 class Tally:
-    """A running sum of tables over one layout. Tables wait until their cells are as many as those of the sum so far, so each
-    row is sorted only a few times. The sum frees them column by column, so the rows are not in memory twice.
+    """A running sum of tables over one layout. Added tables wait until together they have as many cells as the sum so far, so
+    each row is sorted only a few times. The addition frees the tables column by column, so no row is in memory twice.
     """
 
     def __init__(self, layout: Layout):
@@ -504,7 +504,7 @@ class Tally:
             self.total()
 
     def total(self) -> Counts:
-        """Return the sum of all added tables, which takes their place."""
+        """Return the sum of all added tables. The sum replaces these tables in memory."""
         tables = self._tables or [Counts.empty(self._layout)]
         if len(tables) == 1:
             return tables[0]
@@ -554,8 +554,8 @@ def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the indices of rows in pieces, such that cells of an earlier piece come before those of a later one. `part` has the
     codes of the first columns.
 
-    A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. All rows are one piece where the layout
-    has codes, or too many codes of the first columns.
+    A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. All rows are one piece if they are few, if
+    the layout has codes, or if its first column has too many bins.
     """
     if layout.has_codes or layout.sizes[0] > PACKED_CELLS or len(part) <= _SORTED_TOGETHER:
         yield np.arange(len(part))

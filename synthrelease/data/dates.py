@@ -77,7 +77,9 @@ class DateFormat:
         return re.compile("".join(pieces) + _TIME, re.DOTALL)
 
     def read(self, text: str) -> date | None:
-        """Return the date in a text; None where the text is no such date. A format without day or month gives the first one."""
+        """Return the date in a text; None if the text is not such a date. If the format has no day or no month, the first is
+        taken.
+        """
         match = self.pattern.fullmatch(text)
         if match is None:
             return None

@@ -31,7 +31,7 @@ from synthrelease.data.plausibility import Mask, Plausibility
 
 
 def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Plausibility) -> np.ndarray:
-    """Return (n_cells, n_columns) True where a value is missing although the rules do not demand it.
+    """Return an (n_cells, n_columns) mask: True where a value is missing although the rules do not demand it.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Return (n_cells, n_bins) whether the mask allows a bin of the column with the known columns and with some bins of the
-    columns that have gaps.
+    """Return an (n_cells, n_bins) mask: True where the rules allow a bin of the column, given the known bins of the cell and
+    some choice of bins for the other columns with gaps.
     """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
@@ -230,7 +230,7 @@ def _drawn(
             copy, block = copy[~allowed], block[~allowed]
     if (donor_cells < 0).any():
         names = ", ".join(table.layout.columns[column] for column in pattern.columns)
-        raise NotImputed(f"some rows lack {names}, and the rules allow them the values of no released row that has these")
+        raise NotImputed(f"some rows lack {names}, and the rules exclude the values of every released row that has these")
     return donor_cells
 
 
@@ -280,6 +280,6 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """Return (n,) whether the rules exclude the recipient's row once it has the donor's values in `columns`."""
+    """Return an (n,) mask: True where the rules exclude the recipient's row after it gets the donor's values in `columns`."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])

@@ -110,8 +110,8 @@ class CountedIndicators:
     Attributes
     ----------
     column : the position of the column of indicators in the layout.
-    marks : by the position of each column of the group, (n_atoms,) what a row with that atomic bin adds to the sum: a power of
-        2 of its own with the indicator, 0 without it or with a missing value.
+    marks : by the position of each column of the group, the (n_atoms,) amounts that a row with each atomic bin adds to the sum.
+        Every column adds another power of 2 for a row with the indicator, and 0 for other rows.
     bins : the atomic bin for each sum.
     """
 

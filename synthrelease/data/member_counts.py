@@ -1,4 +1,4 @@
-"""Count the rows of members (such as the persons of all households) of a wide table, on released bins or with own values."""
+"""Count the rows of members (such as the persons of all households) of a wide table, on released bins or with atomic cells."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class BinnedCounts(Counts):
         return table
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """Return the stored result with this key; compute and store it first where it is absent.
+        """Return the stored result with this key; compute and store it if it is absent.
 
         The result must be a function of these rows and the key alone.
         """
@@ -65,7 +65,7 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
         return table.atoms
     if all(binning.of_atom == tuple(range(len(binning))) for binning in transformation.binnings):
         return table
-    raise ValueError("expected rows that know their own values, found bins alone")
+    raise ValueError("expected counts with atomic cells, found only bins")
 
 
 def stacked(
@@ -112,7 +112,7 @@ class RowsOnBins:
 
     Attributes
     ----------
-    rows : which rows a root makes.
+    rows : the definition of the rows that a root makes.
     wide : the transformation of the wide record.
     own : the columns of these rows for which own values are kept; all slots have the same atomic bins in these columns.
     """

@@ -122,7 +122,7 @@ def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) 
     """Return the distinct differences between the numbers of two columns, increasing, and a matrix with the index of the
     difference for each pair of bins.
 
-    The index is the number of differences where one of the two bins has no number.
+    If one of the two bins has no number, the index equals the number of differences.
     """
     first, second = (np.array([np.nan if value is None else value for value in numbers[name]], dtype=float) for name in sources)
     every = first[:, None] - second[None, :]

@@ -44,7 +44,7 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values that are errors in a column; rows with other values without a bin are excluded."""
+    """Yield the kinds of values that are errors in a column. Rows with another kind of value that fits no bin are excluded."""
     if column.missing == "error":
         yield MISSING
         yield WRONG
@@ -115,8 +115,8 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without names, description and alternatives. Columns of two slots that then are equal give every text the
-    same bin.
+    """Return a column without names, description and alternatives. If the columns of two slots are then equal, both give every
+    text the same bin.
     """
     return replace(column, name="", description="", alternatives={})
 

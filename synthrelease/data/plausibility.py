@@ -159,7 +159,7 @@ class Plausibility:
         return Plausibility(layout=transformation.layout, masks=tuple(masks), records=records)
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n,) True where the cell with these bins is implausible; `digits` has one array of bins per column."""
+        """Return an (n,) mask: True where the cell with these bins is implausible. `digits` has one array per column."""
         bad = np.zeros(len(digits[0]), dtype=bool)
         for mask in self.masks:
             bad |= mask.forbidden[tuple(digits[column] for column in mask.columns)]
@@ -211,8 +211,8 @@ class Plausibility:
         return zeros
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
-        """Return for each bin of `lower` the only bin of `upper` that the rules allow; None where some bin of `lower` has no or
-        several such bins.
+        """Return, for each bin of `lower`, the only bin of `upper` that the rules allow. Return None if some bin of `lower` has
+        no such bin or several.
         """
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)

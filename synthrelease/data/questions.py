@@ -133,7 +133,7 @@ def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
         return first, second
     tokens = _TOKEN.findall(first)
     if not _COMPARED.match("".join(tokens[1:])) or {"and", "or", "not"} & set(tokens):
-        instead = f"{cut(second, 60)!r} after {cut(first, 60)!r}, which is no single comparison"
+        instead = f"{cut(second, 60)!r} after {cut(first, 60)!r}, which is not a single comparison"
         raise InputError(f"{cut(text, 200)!r}: expected a column after 'against', found {instead}.")
     return first, f"{tokens[0]} {second}"
 

@@ -452,7 +452,9 @@ def of_atoms(part: Comparison, column: Column) -> Truth:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """Return (n_present,) whether a comparison is true for the values of each atomic bin, without the bin of missing values."""
+    """Return an (n_present,) mask: True where a comparison is true for the values of an atomic bin. The missing bin is left
+    out.
+    """
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
         atom = column.atoms.places.get(rule.value, len(same))
@@ -544,7 +546,7 @@ class RecordRule:
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n,) whether the rule is true of records; `digits` has an (n,) array of bins for each column of the layout."""
+        """Return an (n,) mask: True where the rule is true of a record. `digits` has an (n,) array of bins for each column."""
 
         def leaf(part: Comparison | Gap | Count) -> Truth:
             if not isinstance(part, Count):

@@ -305,7 +305,7 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
     Parameters
     ----------
-    labels : of the bins. The last one is that of the sets that have no label of their own.
+    labels : the labels of the bins. All sets without a label of their own share the last bin.
     """
     places = {label: place for place, label in enumerate(labels)}
     sets = ([name for bit, name in enumerate(names) if number >> bit & 1] for number in range(2 ** len(names)))
@@ -526,7 +526,7 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table on its released bins. A criterion's text, sensitivity and bounds depend on this alone.
+    """A column of a released table on its released bins. A criterion's text, sensitivity and bounds depend only on such facts.
 
     Attributes
     ----------

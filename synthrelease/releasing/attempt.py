@@ -1,5 +1,5 @@
-"""Make the candidate of a configuration and score it by every criterion. With random pieces of the rows, each step uses its
-piece.
+"""Make the candidate of a configuration and score it by every criterion. If the rows are divided into two random pieces, one is
+used for fitting and the other for scoring.
 
 `releasing.selection` draws configurations and decides which attempt is released.
 """
@@ -69,8 +69,8 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the table with a plan, in two random pieces if there is a rule. Called once in a release, before anything reads
-    counts.
+    """Divide the table into two random pieces with meters for the planned charges; without a rule, return it unchanged. Called
+    once in a release, before anything reads counts.
 
     Raises
     ------
@@ -78,8 +78,8 @@ def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequenc
 
     Privacy
     -------
-    As `PrivateCounts.split`: from then on the release costs the larger cost of the two pieces (theory 11.10, release from two
-    pieces).
+    As `PrivateCounts.split`: the release then costs as much as the more expensive of the two pieces (theory 11.10, release from
+    two pieces).
     """
     if rule is None:
         return private
@@ -107,8 +107,8 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
     Raises
     ------
-    InputError : when it is no release, `[series] earlier` does not name it, it has other neighbours, its rows do not agree with
-        its release.json, or its bins do not fit.
+    InputError : when the folder is not a release, `[series] earlier` does not name it, its neighbours are defined otherwise,
+        its rows do not agree with its release.json, or its bins do not fit.
     """
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()
@@ -133,7 +133,7 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
 
 def _tables(document: ReleaseDocument) -> list[str]:
-    """Return the names of the files with its rows."""
+    """Return the names of the files that contain the released rows."""
     return [name for name in document.tables[0] if name]
 
 
@@ -212,13 +212,13 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Results that all rounds share, which are public after their charges.
+    """Results that are computed once and shared by all rounds. Their charges are spent before the first round.
 
     Attributes
     ----------
     fitted : results that criteria fitted once.
     priors : public tables over atomic cells from which generators start, by their name in the configuration.
-    measured : shared measurements on the common bins of all configurations; None if every round measures anew.
+    measured : shared measurements on the common bins of all configurations; None if every round makes its own.
     kept : cache of the models that this process fitted to the measurements.
     """
 
@@ -230,8 +230,8 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate with its verdict: from its noisy scores, or from a joint test. After a joint test, the figures come only on
-    acceptance.
+    """A candidate with the verdict of its noisy scores or of a joint test. With a joint test, criterion values are computed
+    only after acceptance.
     """
 
     candidate: Candidate
@@ -263,7 +263,8 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
     """Return a digest that identifies a public file, to recognise it if it is given as the private file.
 
-    With a key of persons, the digest is of all rows, because other rows of a person are drawn in each reading.
+    If the specification has a key of persons, the digest covers all rows, because each reading draws different rows of a
+    person.
 
     Parameters
     ----------
@@ -274,7 +275,7 @@ def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) 
 
 @one_thread
 def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Counts] | None = None) -> Prepared:
-    """Return the results that criteria fit and generators measure once, before the loop.
+    """Return the results that criteria and generators compute once, before the loop of rounds.
 
     Parameters
     ----------
@@ -380,12 +381,13 @@ def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable)
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """Return the figures of the accepted candidate. After a joint test, the figures get their noise here and count as passed.
+    """Return the criterion values of the accepted candidate. After a joint test, they get their noise here and count as passed.
 
     Privacy
     -------
-    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing if the
-    figures decided. The figures in `spec.noises` share one noise (theory 4.4, figures that share a noise).
+    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards). Spends nothing if
+    the criterion values decided on acceptance. The values in `spec.noises` share one noise (theory 4.4, figures that share a
+    noise).
     """
     if spec.joint_test is None:
         return accepted.scores

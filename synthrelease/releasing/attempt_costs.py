@@ -32,7 +32,7 @@ _BYTES_PER_CELL = 90
 """Peak bytes per cell of a small table's layout, for 64-bit arrays of all marginals, the sampler and the matching."""
 
 _BYTES_PER_FIELD = 10
-"""Bytes per distinct row and column: private, merged, synthetic, their difference, and the texts of the released files."""
+"""Bytes per distinct row and column, for the private, merged and synthetic table, their difference, and the released texts."""
 
 _BYTES_PER_ROW = 150
 """Bytes per distinct row in addition to its columns: sort keys, counts, and the network of the matching."""
@@ -49,11 +49,11 @@ _SECONDS_PER_FIELD = 3e-7
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptCost:
-    """The largest cost of an attempt of a generator family, over its configurations.
+    """The cost of the most expensive attempt with a generator family.
 
     Attributes
     ----------
-    configurations : generators of the family with their hyperparameters.
+    configurations : number of generators of the family, counted with their hyperparameters.
     seconds : time on one core.
     megabytes : peak memory of the whole process.
     grows : the sizes with which the cost grows, in words.
@@ -142,8 +142,8 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """Check that the memory measured in a dry run fits into this machine: the process with its libraries, and for each process
-    the growth during an attempt.
+    """Check that a release fits into this machine, from the memory measured in a dry run. A release needs this process with its
+    libraries, and for each worker process as much again as an attempt added.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return the criteria that can show nothing for a file with `rows` rows, each with the reason."""
+    """Return the criteria that are not informative for a file with `rows` rows, each with the reason."""
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
     unanswered = [
@@ -201,7 +201,7 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
 
 
 def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
-    """Refuse criteria that no table of the file's size can meet. `plan` and `release` make the same check.
+    """Refuse criteria that no table with the number of rows of the file can meet. `plan` and `release` make the same check.
 
     Parameters
     ----------
@@ -211,9 +211,9 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
     if rows is not None or spec.rows.stated is not None:
         n, source = rows or usual_rows(spec), ""
     elif (public := rows_tried(spec)) is not None:
-        n, source = public, " (as the public file has; say with --rows how many the private file has)"
+        n, source = public, " (the number of the public file; give that of the private file with --rows)"
     else:
-        n, source = usual_rows(spec), " (say with --rows how many the file has)"
+        n, source = usual_rows(spec), " (an assumption; give the number of the file with --rows)"
     expected = f"a threshold that some table of {n:,} rows{source} can meet"
     problems = [
         Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that none can: {text.rstrip('.')}")

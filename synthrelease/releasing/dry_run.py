@@ -112,7 +112,7 @@ def made_up(spec: ReleaseSpec) -> Counts:
         if not len(allowed):
             names = ", ".join(layout.columns[column] for column in columns)
             expected = "rules that allow some row of the private file"
-            raise SpecError.at(spec.path, "rules", expected, f"ones that forbid all of {names}")
+            raise SpecError.at(spec.path, "rules", expected, f"rules that forbid every combination of {names}")
         drawn = allowed[generator.integers(len(allowed), size=rows)]
         for column, bins in zip(columns, drawn.T, strict=True):
             digits[column] = bins.copy()
@@ -147,7 +147,7 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """Make one attempt. If the noise leaves no candidate, the made-up table replaces it, so that criteria are computed."""
+    """Make one attempt. If the noise leaves no candidate, the made-up table takes its place, so that criteria are computed."""
     private = _behind_doors(spec, table, ())
     try:
         merged, candidate = generate(spec, configuration, private, prepared)
@@ -165,7 +165,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table or its pieces as guarded counts, always with the same rows."""
+    """Return the made-up table, or its pieces, with the interface of private counts. The rows are the same at every call."""
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))
@@ -180,7 +180,7 @@ def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
-    """Run a part of the dry run. An error in it becomes an error that names the part and the settings tried."""
+    """Run a part of the dry run. If it fails, the raised error names the part and the settings that were tried."""
     tried = "the part that is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
     try:
         return part()
@@ -193,7 +193,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
     except Exception as error:
         # made-up data: even the message of the error would be public
         expected = f"an attempt that can be run, tried on a made-up table of {ROWS} rows"
-        found = f"{failure_of(error)} ({error}) in {tried}. Every round might end so. Nothing was read and nothing was spent"
+        found = f"{failure_of(error)} ({error}) in {tried}. Every round could fail so. Nothing was read and nothing was spent"
         problem = SpecError.at(spec.path, "generators" if configuration else "criteria", expected, found)
     raise problem
 

@@ -142,7 +142,7 @@ def _alone(line: str) -> Iterator[str]:
 
 
 def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
-    """Return the first line that is not blank, in the encoding that `text_of` takes, and the bytes read after it."""
+    """Return the first line that is not blank, as bytes for `text_of`, and the bytes that were read after it."""
     data, ended = b"", False
     while True:
         block = opened.read(_BLOCK)
@@ -348,7 +348,7 @@ def _asked(table: OpenTable) -> bool | None:
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """Yield the files to read, each with the columns of the schema in it and further columns."""
+    """Yield each file to read, its columns of the schema, and the names of further columns to read, such as keys."""
     linked = schema.linked
     if linked is None:
         yield source, schema, []

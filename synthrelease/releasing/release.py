@@ -62,7 +62,7 @@ def check_numbers(spec: ReleaseSpec, data: Source) -> None:
 
     Raises
     ------
-    InputError : otherwise.
+    InputError : when a number is missing, occurs twice or cannot be read.
     """
     if spec.options.split is not None:
         _numbers(data, spec, spec.options.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
@@ -148,8 +148,8 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
         return None
     if ledger is None:
         raise BudgetError(
-            "Refused: a release of a piece of a register is charged to that piece, and only the ledger of the register knows "
-            "the pieces: name it (--ledger FILE). Nothing was spent."
+            "Refused: a release of one piece of a register is charged to this piece, and only the ledger of the register has "
+            "the pieces. Name this ledger with --ledger FILE. Nothing was spent."
         )
     split = load_ledger(ledger, dataset=known.dataset, expect_head=known.expect_head).statement().split
     if split is None or split.pieces != rule.of:
@@ -163,7 +163,7 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
     if key.digest != split.key:
         raise InputError(
             f"{key_file}: expected the key with the digest {split.key[:16]}, by which {ledger} is split, found the key "
-            f"{key.digest[:16]}. Restore the right one: with another, records would change pieces. Nothing was spent."
+            f"{key.digest[:16]}. Restore the right key: another key would put records into other pieces. Nothing was spent."
         )
     return PieceOfRegister(key=key, rule=rule, register=split.register)
 
@@ -177,7 +177,8 @@ class Release:
 
     Attributes
     ----------
-    n : number of rows that the release used, if they were divided into pieces; otherwise it is the number of rows of the table.
+    n : number of rows that the release used, if they were divided into pieces; otherwise None, because the table has this
+        number.
     n_file : number of rows in the private file; None if the number of kept rows is published instead.
     measured : the noisy marginals behind the table, if the specification publishes them.
     models : the noisy sums for the questions of [[models]].
@@ -228,8 +229,8 @@ def release(
 
     Privacy
     -------
-    `spec.plan.total`: the one-off charges, what the selection costs, and the charges after acceptance; neighbours replace
-    one row of the file (theory 1.1, sequential composition; theory 1.7, resizing; theory 2, selection).
+    Costs `spec.plan.total`: the one-off charges, the cost of the selection, and the charges after acceptance. Neighbours
+    replace one row of the file (theory 1.1, sequential composition; theory 1.7, resizing; theory 2, selection).
     """
     check_trusted(str(spec.path), spec.plugins, trust)
     priors = read_priors(spec) if priors is None else priors
@@ -290,9 +291,9 @@ def read_private(
     some_rows = piece is not None or spec.unit.key is not None
     if rows.is_public(public) or (some_rows and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
-            f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
-            "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
-            "whole planned budget counts as spent."
+            f"Refused: {data} holds the rows of a table that is said to be public: a prior, or the public file of the "
+            f"rehearsal. A release that starts from the private rows themselves protects nobody. Nothing was published. The "
+            f"whole planned budget counts as spent."
         )
     if piece is not None and spec.rows.stated is not None and spec.rows.stated * piece.rule.of > rows.n_file:
         most = f"{rows.n_file // piece.rule.of}, the rows of one of {piece.rule.of} pieces"
@@ -307,8 +308,8 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether the whole file is a public table, if a release reads only a piece or some rows of each person. The other
-    rows are read only for this check.
+    """Return whether the whole file equals a public table. Used if a release reads only a piece, or some rows of each person;
+    the other rows are read only for this check.
 
     Only equality has a consequence (`enclave.ingest.check_not_public`). A register that does not fit the specification is no
     public table, because public tables fit.

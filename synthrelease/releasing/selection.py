@@ -96,7 +96,7 @@ _WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
 """Seconds between two checks of a worker whether its parent lives."""
 _watching: set[int] = set()
-"""Number of the process that watches its parent; None before this process does."""
+"""The number of this process, as soon as it watches its parent; empty before."""
 
 
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:

@@ -17,13 +17,14 @@ import numpy as np
 from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fillers_from
 
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
-"""Shares of the rows: a usual bin of numbers, the least frequent 0 with a bin of its own, and the smallest usual bin."""
+"""Shares of all rows: of a usual bin of numbers, of a 0 that gets its own bin (at least), and of the smallest usual bin."""
 FEW_NUMBERS, TAIL = 1 / 5, 0.02
-"""Shares of the numbers without a frequent 0: a usual bin where most rows have no number, and the smallest bin at an end."""
+"""Shares of the rows with numbers, without a frequent 0: a usual bin if most rows have no number; the smallest outermost bin.
+"""
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE = 5, 3, 12, 0.01
-"""Least counts of a bin and of a code in noise deviations; number of codes that all have bins; least share of other codes."""
+"""Smallest counts of bins and codes, in noise deviations; up to 12 codes all get bins; else a code needs this share of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class ScoutedBins:
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return (n_atoms,) the bin of each finest bin. Texts that are no number share the bin of missing values.
+        """Return the (n_atoms,) drafted bin of each finest bin. Texts that are not numbers share the bin of missing values.
 
         Parameters
         ----------

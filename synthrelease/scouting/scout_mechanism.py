@@ -40,8 +40,7 @@ def with_noise(
     -------
     Rounded Gaussian noise for a part of rho (theory 9.13, rounded Gaussian noise), or discrete Laplace noise for a part of
     epsilon. Parts that are spent one after another add up to the charge (theory 9.16, a Gaussian budget that answers share out;
-    theory
-    1.1, sequential composition).
+    theory 1.1, sequential composition).
     """
     if charge.gaussian:
         return rounded_gaussian(values, squared_sensitivity=squared, rho=charge.curve().rho / parts, entropy=entropy)

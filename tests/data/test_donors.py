@@ -115,7 +115,7 @@ def test_completed_rows_keep_to_the_rules_also_where_the_nearest_donors_do_not()
         assert not rules.forbidden([bins.astype(int) for bins in copy.bins]).any()
         assert set(copy.bins[2][:50].tolist()) == {0}
     only_ones = Counts.of(LAYOUT, [np.array([0, 1]), np.zeros(2, int), np.array([2, 1])], np.array([50, 90]))
-    with pytest.raises(NotImputed, match="some rows lack c2, and the rules allow them the values of no released row"):
+    with pytest.raises(NotImputed, match="some rows lack c2, and the rules exclude the values of every released row"):
         completed(only_ones, gaps, rules, np.random.default_rng(0))
 
 

@@ -291,10 +291,10 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "error", "found"),
     [
-        (without_a_ledger, BudgetError, "only the ledger of the register knows the pieces: name it"),
+        (without_a_ledger, BudgetError, "only the ledger of the register has the pieces. Name this ledger"),
         (of_no_split, BudgetError, "found none. `synthrelease ledger split` makes it, once. Nothing was spent."),
         (of_another_split, BudgetError, "split of the register into 3 pieces, as [split] says, found one into 2. Nothing"),
-        (another_key, InputError, "with another, records would change pieces. Nothing was spent."),
+        (another_key, InputError, "another key would put records into other pieces. Nothing was spent."),
         (no_key, InputError, "found no such file. Nothing was spent."),
         (partial(changed, "certificate", "number"), InputError, "found no 'certificate' in the header"),
     ],

@@ -126,7 +126,10 @@ def test_a_release_is_audited_by_what_it_used(tmp_path: Path) -> None:
     asked = {criterion.kind for criterion in load_spec(tmp_path / "coins.toml").criteria} - {"face_privacy"}
     assert {each["kind"] for each in document["sensitivities"]} == asked | {"PrivBayes", "number of rows"}
     said = " ".join(done.stdout.split())
-    assert "no two neighbours move a figure by more than its bound. The noise of 1 of 1 criteria is as large as" in said
+    assert (
+        "no pair of neighbours changes a criterion value by more than its bound. The noise of 1 of 1 criteria is as large as"
+        in said
+    )
     stated = json.loads((folder / "release.json").read_text())
     for criterion in stated["criteria"]:
         if criterion["noise_sd"] is not None:
