@@ -196,7 +196,7 @@ def run_audit(
 
     Raises
     ------
-    InputError : if the scope contains nothing of the parts.
+    InputError : if no enumeration and no loss of the requested parts is in the scope.
     """
     # enumerate: every tiny table, every neighbour
     sensitivities = _sensitivities(scope, most_records, jobs, progress) if "sensitivity" in parts else []

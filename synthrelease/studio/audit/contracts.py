@@ -39,8 +39,8 @@ _SIZES = (1, 2, 300)
 
 
 def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the name of each class of an installed package with its problems, or the name of the package with the problem of
-    loading it.
+    """Yield the name of each class of an installed package with its problems. If the package cannot be loaded, yield the name
+    of the package with the reason.
     """
     try:
         kinds = load_plugin(table)
@@ -82,8 +82,8 @@ def _criterion_problems(kind: type[OutsideCriterion], name: str) -> Iterator[str
 
 
 def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
-    """Yield a sentence for neighbouring tables whose values differ by more than the claimed sensitivity, and for a value that
-    is no finite number.
+    """Yield a sentence about neighbouring tables whose values differ by more than the claimed sensitivity, or about a value
+    that is not a finite number.
     """
     setting = world.setting(criterion)
     for n in RECORDS:
@@ -125,6 +125,6 @@ def _generator_problems(kind: type[OutsideGenerator], name: str) -> Iterator[str
                 yield f"{where}: {type(error).__name__}: {error}"
                 continue
             if not once.same_as(again):
-                yield f"{where}: two samples from the same random numbers differ, so the model uses others, too"
+                yield f"{where}: two samples from the same random numbers differ, so the model also uses other random numbers"
             if not math.isfinite(generator.seconds(layout, n)):
-                yield f"{where}: the estimate of its running time is no finite number"
+                yield f"{where}: the generator's estimate of its running time is not a finite number"

@@ -1,6 +1,7 @@
 """Check sensitivities by enumeration: every private table, every neighbour and every synthetic table of a tiny world.
 
-For every triple (R, R', S), R and R' tables of n records that differ in one, S a synthetic table:
+A triple (R, R', S) has two private tables R and R' of n records that differ in one record, and a synthetic table S. For every
+triple:
 
 - the integers to which the code adds noise differ by at most the integer sensitivity for which the noise was drawn;
 - the exact figures, in whole numbers from a second implementation (`exact_figures`), differ by at most the proved bound.
@@ -70,13 +71,13 @@ class Enumeration:
     Attributes
     ----------
     figures : number of pairs (R, S) whose value was computed, by the code and exactly.
-    triples : number of unordered neighbours {R, R'}, with S.
-    files : number of unordered neighbouring files {F, F'} with excluded or unused rows, with S.
-    coupled : number of pairs of tables that these files lead to, with S.
+    triples : number of triples of two neighbouring tables (in either order) and S.
+    files : number of triples of two neighbouring files with excluded or unused rows (in either order) and S.
+    coupled : number of triples of S and a pair of tables to which two of these files lead.
     violations : number of triples of either kind with a change above the sensitivity, in the integers of the code or in exact
         fractions.
-    disagreements : number of pairs (R, S) where the value of the code is not the exact one, or its sensitivity not the bound,
-        and of pairs (F, F') whose tables do not follow the resizing theorem.
+    disagreements : number of pairs (R, S) for which the code has another value or sensitivity than the second implementation,
+        plus the number of pairs of files whose tables do not follow the resizing theorem.
     largest : the largest change as an exact share of the bound.
     first : the first tables that show a violation or disagreement, in words; empty without one.
     """
@@ -110,7 +111,7 @@ class Enumeration:
 
 
 def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of all unordered pairs of tables that differ in one replaced record; the tables are (n_tables,
+    """Return the indices of all pairs of tables that differ in one replaced record, each pair once. The tables are (n_tables,
     n_cells) counts.
     """
     first, second = np.triu_indices(len(tables), k=1)

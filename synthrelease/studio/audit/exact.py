@@ -1,9 +1,9 @@
 """Compute the value of every criterion from its definition, in whole numbers: a second, slow and obvious implementation.
 
-A criterion compares rows. In a plain world, a record is a row. In a world of roots with members, a root gives the rows of its
-members, or of their pairs. So a table of records is first counted by its rows (`RowsOfRecords`). Each function takes all
-private tables at once, as counts of every distinct row, and one synthetic table. It returns numerators and one denominator, so
-that comparisons of values and of their differences are exact. Nothing here uses the code that releases use.
+A criterion compares rows. In a plain world, a record is a row. In a world of roots with members, the rows of a root are its
+members, or the pairs of its members. So a table of records is first counted by its rows (`RowsOfRecords`). Each function takes
+all private tables at once, as counts of every distinct row, and one synthetic table. It returns numerators and one denominator,
+so that comparisons of values and of their differences are exact. Nothing here uses the code that releases use.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ExactFigures:
     """The exact values of all tables for one synthetic table: numerators, (n_tables,) int64, over one denominator.
 
     `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Values and bound are multiples of
-    `unit`, which may be no fraction (a standard deviation). `void` means that no private table passes, whatever its value.
+    `unit`, which may be irrational (a standard deviation). `void` means that no private table passes, whatever its value.
     """
 
     numerators: np.ndarray
@@ -73,12 +73,12 @@ class ExactFigures:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowsOfRecords:
-    """The distinct rows that the records of a world give.
+    """The distinct rows that the records of a world can have.
 
     Attributes
     ----------
     columns : by name, (n_rows,) the bin of every distinct row, or the difference of two columns; `_MISSING` without a value.
-    made : (n_cells, n_rows) the number of each row that a record in a cell gives.
+    made : (n_cells, n_rows) how often a record in each cell has each distinct row.
     """
 
     world: World
@@ -87,20 +87,20 @@ class RowsOfRecords:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rows that a record gives."""
+        """Return the largest number of rows of a record."""
         return int(self.made.sum(axis=1).max())
 
     def numbers(self, name: str) -> np.ndarray:
-        """Return (n_rows,) the representative values of a column; an arbitrary number for a missing value."""
+        """Return the (n_rows,) representative values of a column. A missing value gets an arbitrary number."""
         coding = self.world.coding(name)
         return coding.step * self.columns[name] + coding.number(0)
 
     def valued(self, *names: str) -> np.ndarray:
-        """Return (n_rows,) 1 for rows with a value in all of these columns."""
+        """Return an (n_rows,) indicator: 1 for rows with a value in all of these columns, otherwise 0."""
         return np.prod([self.columns[name] != _MISSING for name in names], axis=0, dtype=np.int64)
 
     def groups(self, name: str) -> list[np.ndarray]:
-        """Return for every group of a column: (n_rows,) 1 for its rows."""
+        """Return an (n_rows,) indicator for every group of a column: 1 for the rows of the group, otherwise 0."""
         values = self.columns[name]
         if name in self.world.groups:
             of_atom = self.world.groups[name].of_atom
@@ -108,7 +108,7 @@ class RowsOfRecords:
         return [(values == group).astype(np.int64) for group in range(int(values.max()) + 1)]
 
     def in_bins(self, name: str, labels: Sequence[str]) -> np.ndarray:
-        """Return (n_rows,) 1 for rows in some of these bins of a column."""
+        """Return an (n_rows,) indicator: 1 for rows in one of these bins of a column, otherwise 0."""
         if name in self.world.groups:
             all_labels = list(self.world.groups[name].labels)
             return np.sum([self.groups(name)[all_labels.index(label)] for label in labels], axis=0)
@@ -150,7 +150,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the values of the root in a cell of the wide table, by column, and those of each of its members."""
+    """Return the values of the root in a cell of the wide table, and the values of each of its members, all by column."""
     if world.linked is None:
         raise ValueError("expected a world of roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
@@ -204,7 +204,7 @@ def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.n
 def _sub_tables(
     criterion: MarginalCriterion, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """Return (n_tables, n_cells of the sub-table) |r - s| for every sub-table that a criterion compares."""
+    """Yield the (n_tables, n_cells) absolute differences |r - s| of every sub-table that a criterion compares."""
     names = list(rows.columns)
     chosen: set[frozenset[str]] = set()
     if criterion.largest or not criterion.tables:
@@ -266,7 +266,9 @@ def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.n
 
 
 def _single_bins(rows: RowsOfRecords) -> list[np.ndarray]:
-    """Yield, for every bin of every column, including the bin of missing values, (n_rows,) 1 for its rows."""
+    """Return an (n_rows,) indicator of every bin of every column, the bins of missing values included: 1 for rows in the
+    bin.
+    """
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 
 
@@ -294,8 +296,9 @@ def conditional_mean(
 
 
 def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
-    """Return for every group of `by`, and for all rows if `overall`: (n_rows,) 1 for its rows that have a value of the
-    column."""
+    """Return an (n_rows,) indicator for every group of `by`, and for all rows if `overall`: 1 for rows of the group with a
+    value of the column.
+    """
     valued = rows.valued(criterion.column)
     groups = [group * valued for name in criterion.by for group in rows.groups(name)]
     return [*groups, valued] if criterion.overall else groups
@@ -434,10 +437,9 @@ def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarr
 def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return |sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
 
-    The fit then gives each value of a the share p of its rows that are positive, and the slope's step is the difference of
-    (y - p) / (p (1 - p) rows) between a = 1 and a = 0; times the standard deviation of a, which is the unit of the value. The
-    bound is the difference between the largest and the smallest v, or 0, divided by m. Void if a share is 0 or 1, or if a value
-    has no rows.
+    For each value of a, the fit is the share p of positive rows. The step of the slope is the difference of (y - p) / (p (1 -
+    p) rows) between a = 1 and a = 0, times the standard deviation of a, which is the unit of the value. The bound is the
+    difference between the largest and the smallest v, or 0, divided by m. Void if a share is 0 or 1, or if a value has no rows.
     """
     valued = rows.valued("a", "b")
     m, y = max(1, int(synthetic @ valued)), rows.in_bins("b", criterion.positive)
@@ -459,12 +461,12 @@ def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndar
 
 
 def _points(rows: RowsOfRecords, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Return feature and target of every distinct row, and 1 for rows with both."""
+    """Return, for every distinct row, the feature, the target, and 1 if the row has both, otherwise 0."""
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 
 def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, int]:
-    """Return (n_tables,) the sum over the rows of one number for each row, over a common denominator."""
+    """Return the sum of a number over the rows of each table: (n_tables,) numerators and their common denominator."""
     common = math.lcm(*(number.denominator for number in numbers))
     return tables @ np.array([int(number * common) for number in numbers]), common
 
@@ -653,7 +655,7 @@ def slack(
     if figures.void:
         return ExactFigures(np.full(len(tables), _LOWEST), 1, Fraction(1))
     if figures.unit != 1:
-        raise LookupError(f"{criterion.kind!r} has figures that are no fractions")
+        raise LookupError(f"{criterion.kind!r} has values that are not fractions")
     whole = figures.bound * figures.denominator
     numerators = (t * figures.denominator - d * figures.numerators) * whole.denominator
     return ExactFigures(numerators=numerators, denominator=d * whole.numerator, bound=Fraction(1))

@@ -69,7 +69,7 @@ def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
 
 
 def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndarray:
-    """Return (candidates,) the logarithm of the probability of each candidate of a private choice, in floating point.
+    """Return the (n_candidates,) logarithms of the probabilities of the candidates of a private choice, in floating point.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class AskedDraw:
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
-        """Return an answer in the form in which the mechanism gives it for this table."""
+        """Draw the answer to this request, from its distribution for this table."""
         if self.is_choice:
             return SYSTEM.chosen(Losses(self.values.tolist(), self.law[2]), self.law[3])
         return getattr(SYSTEM, f"add_{self.law[0]}")(self.values, self.law[2])
@@ -205,7 +205,7 @@ class ReplayedEntropy(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """The losses of a conversation: of all questions of a mechanism and their answers.
+    """The privacy losses of a conversation: all requests of a mechanism to its source of entropy, with their answers.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntro
 def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, made_left: Any, made_right: Any) -> str:
     for question, counterpart in zip_longest(left_entropy.questions, right_entropy.questions):
         if (question and question.law) != (counterpart and counterpart.law):
-            return f"asked are {question and question.law} on one table and {counterpart and counterpart.law} on the other"
+            return f"it requests {question and question.law} on one table and {counterpart and counterpart.law} on the other"
     if not left_entropy.stopped and not np.array_equal(made_left, made_right):
         return "the results from the same answers differ"
     return ""
@@ -302,7 +302,7 @@ def installed() -> bool:
 
 
 def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]], Counts], rows: int) -> Mechanism:
-    """Return a mechanism with all noisy answers that a library gets.
+    """Return a mechanism whose result is all noisy answers that a library gets.
 
     Parameters
     ----------
@@ -322,8 +322,8 @@ def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]
 
 
 class _Reports(SystemEntropy):
-    """A replacement for the noise of the library: it gives no noise at first, and asks for it when the library reports the
-    table.
+    """A replacement for the noise source of the library. It returns values without noise at first, and adds the noise when the
+    library reports the table to its model.
     """
 
     def __init__(self, entropy: SystemEntropy, measurement: Callable[..., Any]):
@@ -412,7 +412,7 @@ def loss_cases(factor: Fraction = Fraction(1)) -> Iterator[LossCase]:
 
     Parameters
     ----------
-    more : factor by which the spent epsilon or mu exceeds the claim; a factor above 1 is a fault.
+    factor : ratio of the spent epsilon or mu to the claim. A ratio above 1 is a fault.
     """
     yield from _tables(factor)
     yield from _counting_queries(factor)
@@ -634,8 +634,8 @@ class _FreeChoices(AdaptivePure):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class FreeChoiceTables(Laplace):
             def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-                """Return a faulty spend: the table after a choice gets the whole share of its round, although the choice used a
-                tenth of it.
+                """Return a table with a planted fault: it gets the whole share of its round, although the choice before it used
+                a tenth.
                 """
                 self._take(part)
                 exact, whole = self._exact.get(columns), part / Fraction(9, 10) if len(columns) > 1 else part
@@ -663,7 +663,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class LossFinding:
-    """The result of the conversations of one case: the losses with their standard error.
+    """The losses that the conversations of one case show, with their standard error.
 
     Attributes
     ----------

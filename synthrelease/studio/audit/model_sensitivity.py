@@ -75,7 +75,7 @@ class MeasuredModel:
     def of(
         cls, name: str, world: World, values: Values, sensitivity: int | Callable[[int], int], *, tight: bool = True
     ) -> MeasuredModel:
-        """Return a measurement in a small world, whose name has the numbers of bins."""
+        """Return a measurement in a small world. The numbers of bins are added to its name."""
         sizes = world.layout.sizes
         return cls(
             name=f"{name}, {' x '.join(map(str, sizes))}",
@@ -191,7 +191,9 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
     recorder = Recording()
     _measure(lattice(world.counts(codes)), network, Fraction(1), recorder)
     if recorder.scales != [2.0 * len(network)]:
-        raise ValueError("expected one vector of noisy tables with noise for two counts in each")
+        raise ValueError(
+            f"expected one draw of noise, of scale {2.0 * len(network)} for two counts a table, found {recorder.scales}"
+        )
     return recorder.values[0]
 
 
@@ -202,14 +204,14 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
     charge, recorder = generator.charge(Fraction(1)), Recording()
     generator.measure(world.private(codes, [charge], recorder), charge)
     if any(_WHOLE % scale for scale in recorder.scales):
-        raise ValueError("expected scales of noise that divide all losses")
+        raise ValueError(f"expected scales of noise that divide {_WHOLE}, found {recorder.scales}")
     return np.concatenate(
         [answer * int(_WHOLE / scale) for answer, scale in zip(recorder.values, recorder.scales, strict=True)]
     )
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
-    """Return counts of a model that are far from every table of a few records."""
+    """Return a table with the counts that a model expects. These counts are far from every table of a few records."""
     sizes = world.layout.subset(columns).sizes
     return CompetingTable(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
 
@@ -221,7 +223,7 @@ def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) ->
     recorder = Recording()
     Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
     if [Fraction(scale) ** 2 >= TABLE_CHANGE for scale in recorder.scales] != [True]:
-        raise ValueError("expected one table with noise for two counts")
+        raise ValueError(f"expected one table, with noise for a change of two counts, found noise of scales {recorder.scales}")
     return recorder.values[0]
 
 
@@ -231,13 +233,13 @@ def _scored(world: World, question: CompetingTable, codes: tuple[int, ...]) -> n
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the counts of the columns from which conditions are drawn. A record changes two counts of each column, at a rho of
-    1 / number of columns.
+    """Return the counts of the columns from which conditions are drawn. A replaced record changes two counts of each column.
+    The table of a column costs a rho of 1 / number of columns.
     """
     columns, recorder = len(world.layout.sizes), Recording()
     noisy_frequencies(world.counts(codes), Fraction(1), recorder)
     if [Fraction(scale) ** 2 * 2 >= TABLE_CHANGE * columns for scale in recorder.scales] != [True] * columns:
-        raise ValueError("expected a table for each column with noise for two counts")
+        raise ValueError(f"expected a table of each column, with noise for two counts, found noise of scales {recorder.scales}")
     return np.concatenate(recorder.values)
 
 
@@ -254,7 +256,7 @@ def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
         measured.measure(world.private(codes, [charge], recorder), charge, world.transformation)
         costs = [(ROW_STEPS, measured.blocks[0][1]), (2 * SHARES, measured.of_table)]
         if recorder.scales != [float(sensitivity / epsilon) for sensitivity, epsilon in costs]:
-            raise ValueError("expected noise for the steps of a row, and for the shares of two")
+            raise ValueError(f"expected noise for the sums of a row and the shares of two rows, found scales {recorder.scales}")
         return recorder.values[block][entries]
 
     for index, function in enumerate(measured.functions):
@@ -277,7 +279,7 @@ def _moments_model(world: World, prior: Prior | None, coding: Coding, words: str
         records = records_of_cells(np.bincount(codes, minlength=world.layout.n_cells), design.numbers)
         noisy_sums(records, design, Fraction(1), recorder)
         if recorder.scales != [float(design.sensitivity)]:
-            raise ValueError("expected one vector of moments with noise for their sensitivity")
+            raise ValueError(f"expected noise of scale {float(design.sensitivity)}, found scales {recorder.scales}")
         return recorder.values[0]
 
     return MeasuredModel.of(f"functional mechanism: moments, {words}", world, values, design.sensitivity, tight=False)

@@ -7,10 +7,10 @@ every stop probability gamma, the distribution of the output follows in closed f
 is compared with the claim:
 
 - any gamma: 2 eps1;
-- gamma above 0, and hidden numbers of rounds with finitely many values: the price of the law, which is what
-  `privacy.selection` charges (theory 2b.1, price);
+- gamma above 0, and hidden numbers of rounds with finitely many values: the cost that `privacy.selection` charges for this
+  distribution of the number of rounds (theory 2b.1, price);
 
-tests/test_selection_law.py ties this law to the code of `selection.select`, path by path.
+tests/test_selection_law.py compares this distribution with the code of `selection.select`, path by path.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Coding:
 
 
 def codes_of(text: str) -> range:
-    """Return the first and last code of a text: 1 and 2 for "1-2", 1 and 1 for "1"."""
+    """Return the codes in a text, as a range: 1 and 2 for "1-2", only 1 for "1"."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 
@@ -143,8 +143,9 @@ class World:
         self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
 
     def coding(self, name: str) -> Coding:
-        """Return which whole numbers the codes 0, 1, ... of a column stand for: those of the world, but the number of members
-        counts from 0, and a difference "a - b" has bins that are one step wide and centred on its multiples.
+        """Return the whole numbers that the codes 0, 1, ... of a column stand for. These are the numbers of the world, with two
+        exceptions: the number of members counts from 0, and the bins of a difference "a - b" are one step wide and centred on
+        multiples of the step.
         """
         if self.linked is not None and name == self.linked.size:
             return FROM_0
@@ -170,7 +171,9 @@ class World:
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Return whether exactly the slots that the number of members fills have values, in columns without missing values."""
+        """Return whether a cell is a possible root: all slots of its members have values, except in columns that may lack one,
+        and all other slots are empty.
+        """
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
         number = int(bins[linked.size]) + linked.least
@@ -319,7 +322,7 @@ def public_sequence(layout: Layout, size: int) -> Rows:
 
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
-    """Return the two resized tables drawn together, as in the proof (theory 1.6, coupling of resized tables)."""
+    """Return the joint distribution of the two resized tables, as in the proof (theory 1.6, coupling of resized tables)."""
     shared, (last, other_last) = pair.shared, pair.lasts
     most = len(shared) + 1  # kept in the first file
     if size >= most:
@@ -363,7 +366,7 @@ class ResizedPairs:
 
     Attributes
     ----------
-    files : number of pairs of files, without those in which every row is used, which are pairs of tables.
+    files : number of pairs of files. Pairs in which every row is used do not count, because they are pairs of tables.
     coupled : number of pairs of tables in the couplings.
     contradictions : number of pairs of files for which the tables of the program have another distribution than the coupling,
         or for which a pair of tables in the coupling differs in more than one replaced row.

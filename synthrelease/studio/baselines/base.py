@@ -28,7 +28,7 @@ PRIOR = 0.5
 """Jeffreys' Dirichlet prior for the shares of a group: the parameter of each bin."""
 
 ROWS_PER_PRIOR = 10
-"""Least number of rows of a used group for each row that the prior counts for; with 32 bins, the prior counts for 16 rows."""
+"""Least ratio of the rows of a used group to the rows for which the prior counts: 16 rows for a column with 32 bins."""
 
 MOST_PREDICTORS = 8
 """Largest number of columns that define a group; groups by more columns are hardly ever large enough."""
@@ -38,8 +38,8 @@ _AT_ONCE = 2**22
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:
-    """Return the least number of rows of a group whose shares of this number of bins are used, so that the prior does not
-    dominate.
+    """Return the least number of rows of a group whose shares are used, for a column with `size` bins. In a smaller group, the
+    prior would dominate.
     """
     return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
@@ -65,7 +65,7 @@ class ConditionalTable:
     def of(
         cls, x: np.ndarray, size: int, predictors: Sequence[np.ndarray], sizes: Sequence[int], least: int = LEAST_ROWS
     ) -> ConditionalTable:
-        """Count.
+        """Return the groups of a table, with their counts.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """Return (n_rows,) the finest group of each row that is large enough, given these predictors."""
+        """Return the (n_rows,) group of each row: the finest group that is large enough, given these predictors."""
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
             if not len(keys) or not len(rows):
@@ -132,8 +132,8 @@ def draw_weighted(
     ----------
     shares : (n_groups, n_bins) shares of the bins in each group.
     groups : (n_rows,) the group of each row.
-    likelihood : a function that returns, for some rows, (n_rows of these, n_bins) the probability of the known values of the
-        row given each bin. If all products of a row are 0, only the likelihood counts.
+    likelihood : a function of a slice of rows. For each row and bin, it returns the probability of the known values of the row
+        given the bin. If all products of a row are 0, only the likelihood counts.
     """
     bins = np.empty(len(groups), dtype=np.int64)
     step = max(1, _AT_ONCE // shares.shape[1])
@@ -247,13 +247,14 @@ LEAST_GAMMA = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class CauchyNoise:
-    """q + (S / alpha) X, for any beta-smooth bound S. All attributes follow from epsilon and beta, and are public.
+    """The noise in an answer q + (S / alpha) X, where S is a beta-smooth bound on the change of q. All attributes follow from
+    epsilon and beta, and are public.
 
     Attributes
     ----------
     gamma : exponent of the density, at least 2; the variance is finite above 3.
-    alpha : S / alpha is the scale, > 0.
-    beta : the smoothness that S must have, > 0.
+    alpha : the scale of the noise is S / alpha; above 0.
+    beta : the smoothness that S must have, above 0.
 
     Raises
     ------
@@ -409,7 +410,7 @@ class OrderedMask:
 
     def __post_init__(self) -> None:
         if not (self.present >= 1 and 0 < self.sd < math.inf and 0 <= self.kept <= 1):
-            raise ValueError("expected a bin of values or more, a standard deviation above 0 and a probability.")
+            raise ValueError("expected at least one bin of values, a standard deviation above 0 and a probability.")
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Return W; NaN if it says that the value is missing. For a missing value that is reported as present, W is uniform

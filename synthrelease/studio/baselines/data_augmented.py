@@ -83,8 +83,8 @@ class DataAugmented:
 
     @cached_property
     def _steps(self) -> tuple[dict[int, _ColumnStep], dict[int, _ColumnStep]]:
-        """Return the models of every column given Z and the earlier columns, and then given all other columns; the latter are
-        empty for a single column.
+        """Return the models of every column given Z and the earlier columns, then the models of every column given all other
+        columns. The second mapping is empty for a single column.
         """
         rows, order = self._rows, list(self.predictors)
         unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
@@ -161,7 +161,7 @@ class DataAugmented:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _ColumnStep:
-    """One column, given others.
+    """The model of one column, given other columns.
 
     Attributes
     ----------
@@ -228,8 +228,8 @@ class AugmentedImputation(Baseline):
                 copies=[method.copy(masked, file.generator(4, copy)) for copy in range(file.copies)],
                 notes=(
                     f"{unchanged}; masks of low, medium and high risk keep a value with probability "
-                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by "
-                    f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins in standard deviation; one mask for all copies",
+                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or add noise with a standard deviation of "
+                    f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins; one mask for all copies",
                     *(
                         (f"a mask of values without order has an epsilon of up to {max(epsilons):.2f} for one value",)
                         if epsilons

@@ -51,17 +51,17 @@ class GappedTable:
 
     @property
     def gaps(self) -> np.ndarray:
-        """Return (n,) whether the value is missing."""
+        """Return an (n,) mask: True where the value is missing."""
         return np.isnan(self.values)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NearestNeighbours:
-    """The public scheme.
+    """A public scheme of nearest-neighbour imputation.
 
     Attributes
     ----------
-    order : (n_cells, n_cells) for each cell, all cells, the nearest first (`order_by_distance`).
+    order : (n_cells, n_cells) array; row c has all cells, the nearest to cell c first (`order_by_distance`).
     k : largest number of donors of each incomplete record.
     default : the imputed value if there is no complete record.
     """
@@ -80,8 +80,8 @@ class NearestNeighbours:
             raise ValueError("expected at least one donor, and a finite default")
 
     def donors(self, table: GappedTable) -> np.ndarray:
-        """Return (n_incomplete, k) the donors of each incomplete record, as indices of records; -1 if there are fewer than
-        k.
+        """Return the (n_incomplete, k) donors of the incomplete records, as indices of records. If a record has fewer than k
+        donors, the rest is -1.
         """
         gaps = np.flatnonzero(table.gaps)
         donors = np.full((len(gaps), self.k), -1)
@@ -103,7 +103,7 @@ class NearestNeighbours:
         return donors
 
     def imputed(self, table: GappedTable) -> np.ndarray:
-        """Return (n,) the values, with the mean of the donors in place of a missing value."""
+        """Return the (n,) values, with the mean of the donors in place of each missing value."""
         donors = self.donors(table)
         has_donor = donors >= 0
         sums = np.where(has_donor, table.values[donors], 0).sum(axis=1)
@@ -116,11 +116,11 @@ class NearestNeighbours:
         """Return L_1: the largest number of incomplete records that change donors, appear or disappear when one record is added
         or removed.
 
-        At least 1, an incomplete record itself. Removing a complete record changes its donees, also when it is the last donor.
-        A complete record that is added to a cell changes all records that prefer this cell to the cell of their k-th donor;
-        this is exact for every cell, occupied or not. A record that is added to a cell with complete records changes no more
-        than removing the next one in the circle of labels would. **Private**: L_1 depends on single records, and so does any
-        noise that uses it.
+        L_1 is at least 1, because the added or removed record may itself be incomplete. Removing a complete record changes its
+        donees, also when it is the last donor. A complete record that is added to a cell changes all records that prefer this
+        cell to the cell of their k-th donor; this is exact for every cell, occupied or not. A record that is added to a cell
+        with complete records changes no more than removing the next one in the circle of labels would. **Private**: L_1 depends
+        on single records, and so does any noise that uses it.
         """
         donors = self.donors(table)
         largest = int(np.bincount(donors[donors >= 0]).max(initial=1))
@@ -143,8 +143,8 @@ class NearestNeighbours:
 
 
 def order_by_distance(points: np.ndarray) -> np.ndarray:
-    """Return (n_cells, n_cells) for each cell, all cells in the order of their squared distance; ties by the number of the
-    cell.
+    """Return an (n_cells, n_cells) array. Each row has all cells in the order of their squared distance from one cell; ties are
+    in the order of cell numbers.
 
     Parameters
     ----------

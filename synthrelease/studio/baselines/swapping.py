@@ -43,9 +43,9 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
     Parameters
     ----------
-    rate : p in (0, 1). largest_stratum : b >= 1, the size of the largest stratum of the table that is swapped. It is a fact of
-    the data, which may be used
-        because the sizes of strata are published exactly anyway.
+    rate : p in (0, 1).
+    largest_stratum : b >= 1, the size of the largest stratum of the swapped table. This number depends on the data. It may be
+        used because the sizes of strata are published exactly anyway.
     """
     if not (0 < rate < 1 and largest_stratum >= 1):
         raise ValueError("a nominal epsilon needs a swap rate in (0, 1) and a stratum of at least one record")
@@ -215,7 +215,7 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
         f"that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; largest stratum "
         f"{swapping.largest_stratum(original)}, itself published)",
         *(f"published exactly: the table of {columns}" for columns in exact),
-        *((f"most wrong of the others: {worst}, {errors[worst]:.2%} of the records",) if worst else ()),
+        *((f"largest error of another table: {worst}, {errors[worst]:.2%} of the records",) if worst else ()),
     )
 
 
@@ -279,9 +279,11 @@ class Swapping(Baseline):
         )
         smallest = CLOSEST * least_epsilon(largest_stratum)
         if file.epsilon < smallest:
-            rates = f"no rate has the release's epsilon: the least is {smallest:.2f}, at {best_rate(largest_stratum):.4%}"
+            rates = (
+                f"no rate has the release's epsilon: the least is {smallest:.2f}, at a rate of {best_rate(largest_stratum):.4%}"
+            )
         else:
             low, high = rates_for(file.epsilon / CLOSEST, largest_stratum)
-            rates = f"the release's epsilon is that of the rates {low:.4%} and {high:.4%}"
+            rates = f"the rates {low:.4%} and {high:.4%} have the release's epsilon"
         stratum = f"largest stratum {largest_stratum:,}, itself published"
         return (f"values of {names} are swapped {within}", *swap_report(file.table, swapped, method)[1:], stratum, rates)

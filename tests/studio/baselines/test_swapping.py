@@ -258,5 +258,5 @@ def test_a_report_puts_the_doubled_epsilon_first_and_names_what_is_exact() -> No
     assert f"epsilon {doubled:.2f} between" in first
     assert exact == [f"published exactly: the table of {columns}" for columns in ("'c0', 'c1'", "'c0', 'c2'")]
     wrong = np.abs(table.marginal([1, 2]) - swapped.marginal([1, 2])).sum() / 1800
-    assert worst == f"most wrong of the others: 'c1', 'c2', {wrong:.2%} of the records"
+    assert worst == f"largest error of another table: 'c1', 'c2', {wrong:.2%} of the records"
     assert wrong > 0
