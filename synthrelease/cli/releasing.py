@@ -191,9 +191,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         rows.append([*cells, *(of_options[name] for name in option_columns)])
     screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *option_columns), rows, title=statement.dataset)
     if statement.domain:
-        screen.print(
-            f"Exact numbers of rows were published for the domain {statement.domain[:16]}. No other domain may have them."
-        )
+        screen.print(f"Exact numbers of rows may be published only for the domain {statement.domain[:16]}.")
     if statement.split:
         _print_pieces(statement, statement.split)
     if statement.horizon:

@@ -19,8 +19,7 @@ from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fil
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
 """Shares of all rows: of a usual bin of numbers, of a 0 that gets its own bin (at least), and of the smallest usual bin."""
 FEW_NUMBERS, TAIL = 1 / 5, 0.02
-"""Shares of the rows with numbers, without a frequent 0: a usual bin if most rows have no number; the smallest outermost bin.
-"""
+"""Shares of rows with numbers other than a frequent 0: a usual bin if most rows have none, and the smallest outermost bin."""
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE = 5, 3, 12, 0.01

@@ -85,15 +85,9 @@ def verify_scout(folder: Path) -> Report:
         again = files_of(document)
         compared = [name for name in again if not other or name in (NAME, "counts.csv") or name not in files]
         wrong = tuple(
-            f"{name}: expected the contents that follow from {NAME}, found different contents"
-            for name in compared
-            if files.get(name) != again[name]
+            f"{name}: expected the contents of {NAME}, found others" for name in compared if files.get(name) != again[name]
         )
-        wrong += tuple(
-            f"{name}: expected only the files that follow from {NAME}, found this further file"
-            for name in files
-            if name not in (*again, CHECKSUMS)
-        )
+        wrong += tuple(f"{name}: expected no further file, found this one" for name in files if name not in (*again, CHECKSUMS))
         writer = f"Written by another version, synthrelease {document.written_by}; pages not compared."
         found = f"{len(compared)} of {len(again)} files agree with {NAME}"
         checks.append(Check(name="documents", found=found, problems=wrong, limits=(writer,) if other else ()))

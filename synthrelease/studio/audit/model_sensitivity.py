@@ -191,9 +191,7 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
     recorder = Recording()
     _measure(lattice(world.counts(codes)), network, Fraction(1), recorder)
     if recorder.scales != [2.0 * len(network)]:
-        raise ValueError(
-            f"expected one draw of noise, of scale {2.0 * len(network)} for two counts a table, found {recorder.scales}"
-        )
+        raise ValueError(f"expected one draw of noise of scale {2.0 * len(network)}, found scales {recorder.scales}")
     return recorder.values[0]
 
 

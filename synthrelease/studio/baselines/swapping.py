@@ -279,9 +279,7 @@ class Swapping(Baseline):
         )
         smallest = CLOSEST * least_epsilon(largest_stratum)
         if file.epsilon < smallest:
-            rates = (
-                f"no rate has the release's epsilon: the least is {smallest:.2f}, at a rate of {best_rate(largest_stratum):.4%}"
-            )
+            rates = f"no rate has the release's epsilon: the least is {smallest:.2f}, at {best_rate(largest_stratum):.4%}"
         else:
             low, high = rates_for(file.epsilon / CLOSEST, largest_stratum)
             rates = f"the rates {low:.4%} and {high:.4%} have the release's epsilon"
