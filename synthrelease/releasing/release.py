@@ -292,8 +292,8 @@ def read_private(
     if rows.is_public(public) or (some_rows and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
             f"Refused: {data} holds the rows of a table that is said to be public: a prior, or the public file of the "
-            f"rehearsal. A release that starts from the private rows themselves protects nobody. Nothing was published. The "
-            f"whole planned budget counts as spent."
+            "rehearsal. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
+            "whole planned budget counts as spent."
         )
     if piece is not None and spec.rows.stated is not None and spec.rows.stated * piece.rule.of > rows.n_file:
         most = f"{rows.n_file // piece.rule.of}, the rows of one of {piece.rule.of} pieces"

@@ -222,7 +222,7 @@ def test_limits_of_a_cell_hold_every_record_of_it() -> None:
 
 
 def test_bins_alone_do_not_tell_own_values() -> None:
-    with pytest.raises(ValueError, match="own values"):
+    with pytest.raises(ValueError, match="atomic cells"):
         atoms_of(candidate([(0, 0)]).counts, BINS)
 
 
