@@ -172,9 +172,9 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 def _six(value: float | None) -> str:
     """Return a number with six significant digits, so that the file is the same on every machine. Whole numbers have all
-    digits.
+    digits, also after rounding: 1234567.8 is 1234570, so that a file that is read and written again is the same.
     """
-    return "" if value is None else f"{value:.0f}" if value == round(value) else f"{value:.6g}"
+    return "" if value is None else f"{value if value == round(value) else float(f'{value:.6g}'):.15g}"
 
 
 def _asked(

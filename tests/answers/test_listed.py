@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from synthrelease.answers import listed as module
 from synthrelease.answers.averages import count_error, counted_rows, groups, shares_of_bins, term_in
-from synthrelease.answers.listed import EstimateLine, listed, pairs
+from synthrelease.answers.listed import EstimateLine, as_csv, listed, pairs
 from synthrelease.answers.tables import NoisyTables
+from synthrelease.bundle.estimates import read_lines
 from tests.answers.test_estimate import TABLE, release
 from tests.benchmarks.contrasts import measured
 
@@ -125,3 +127,13 @@ def test_of_very_many_bins_the_numbers_of_rows_alone_are_listed(monkeypatch: pyt
     of_a = [line for line in few if line.column == "a" and not line.by and line.statistic in ("share", "count")]
     assert {line.statistic for line in of_a} == {"count"}
     assert of_a == [line for line in every if line.column == "a" and not line.by and line.statistic == "count"]
+
+
+@pytest.mark.parametrize("number", [19_951_123.4, 1_234_567.8, 999_999.6, -2_500_000.3, 1e15 + 0.5, 3e-7, 12345.678, 7.0])
+def test_a_table_that_is_read_and_written_again_is_the_same(number: float) -> None:
+    """`verify` does so with every release: a mean of 19,951,123.4 was written in another way after it was read."""
+    line = replace(listed(release(TABLE, ("ab",)))[0], estimate=number)
+    written = as_csv([line])
+    assert as_csv(read_lines(written)) == written
+    [again] = read_lines(written)
+    assert again.estimate == pytest.approx(number, rel=5e-6)
