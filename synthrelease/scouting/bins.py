@@ -22,8 +22,9 @@ FEW_NUMBERS, TAIL = 1 / 5, 0.02
 """Shares of rows with numbers other than a frequent 0: a usual bin if most rows have none, and the smallest outermost bin."""
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
-NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE = 5, 3, 12, 0.01
-"""Smallest counts of bins and codes, in noise deviations; up to 12 codes all get bins; else a code needs this share of rows."""
+NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
+"""Smallest counts of bins and codes, in noise deviations; up to 12 codes all get bins; else a code needs this share of rows.
+Its noisy count may be lower by the last number, the 99% quantile of the noise in noise deviations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +71,8 @@ class ScoutedBins:
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of codes or texts.
 
-    Up to 12 codes each have a bin of their own. Of more codes, only frequent codes have a bin: those with a noisy count above
-    1% of the rows and above 3 standard deviations of the noise.
+    Up to 12 codes each have a bin of their own. Of more codes, only frequent codes have a bin. A code of 1% of the rows has one
+    in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise.
 
     Parameters
     ----------
@@ -80,7 +81,8 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
     rows : number of rows of the file.
     deviation : standard deviation of the noise of a count.
     """
-    least = -np.inf if len(column.codes or counts) <= FEW_CODES else max(RARE_CODE * rows, NOISE_OF_CODE * deviation)
+    few = len(column.codes or counts) <= FEW_CODES
+    least = -np.inf if few else max(RARE_CODE * rows - SURE * deviation, NOISE_OF_CODE * deviation)
     return ScoutedBins(column=column, codes=tuple(code for code, count in counts.items() if count > least), gaps=gaps)
 
 

@@ -155,6 +155,26 @@ def test_a_long_dictionary_keeps_the_frequent_codes() -> None:
     assert code_bins(short, {"a": -90, "b": 3}, 0, rows=10_000, deviation=50.0).codes == ("a", "b")
 
 
+@pytest.mark.parametrize("deviations", [5.4, 20, 9.4])
+def test_a_code_of_one_percent_has_a_bin_in_99_of_100_scouts(deviations: float) -> None:
+    """With a list where 1% of the rows are 5.4 deviations. Without one at 9.4, where the text must also reach 1 + 7 deviations.
+
+    A threshold of 1% itself lost half of these codes. Codes of half of 1% have no bin where the noise is small.
+    """
+    codes = {str(code): "" for code in range(13)}
+    column, drawn_scouts = ScoutedColumn(name="x", kind="listed", codes=codes), 4_000
+    one, deviation, rng = 1_000, 1_000 / deviations, np.random.default_rng(7)
+    found = rare = 0
+    for _ in range(drawn_scouts):
+        counts = {code: one + round(noise) for code, noise in zip(codes, rng.normal(0, deviation, 13), strict=True)}
+        counts["12"] -= one // 2
+        kept = {*code_bins(column, counts, 0, rows=100 * one, deviation=deviation).codes}
+        found += "0" in kept and (deviations != 9.4 or counts["0"] >= 1 + 7 * deviation)
+        rare += "12" in kept
+    assert found >= 0.985 * drawn_scouts  # 99% less three standard deviations of the share
+    assert rare < 0.01 * drawn_scouts or deviations < 20
+
+
 def test_noise_far_from_all_rows_is_no_end_of_the_bins() -> None:
     """Of a hundred empty cells one is above 2.5 standard deviations in every other scout; a draft began at -5e12 then."""
     column, values = ScoutedColumn(name="pay", kind="number"), np.random.default_rng(2).lognormal(7, 0.5, 20_000)
