@@ -1,10 +1,10 @@
 """Run a release from its request to its folder: check, try on made-up rows, charge the ledger, read, select, write.
 
-This is the only way to spend privacy budget, for the command and for the function. The order of the steps matters. Everything
-that can be known without the private data is checked before the charge, and the libraries that read the data are loaded
-(`releasing.opening`). The name of the output is taken, and space is reserved for it, so that only one of two simultaneous
+This is the only way to spend privacy budget, for the command and for the function. The order of the steps matters. Before the
+charge, everything is checked that can be known without the private data, and the libraries that read the data are loaded
+(`releasing.opening`). The name of the output is taken, and space is reserved for the output. So only one of two simultaneous
 releases into one folder is charged. The whole charge is on the disk before the first private row is read (but see
-`enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading; their messages say that the
+`enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading. Their messages say that the
 budget is spent. After the charge, no content of a failure reaches a screen or a disk.
 """
 
@@ -61,7 +61,7 @@ class Published:
 
 
 class Listener:
-    """An observer of a release. Its methods are called in this order, and do nothing by default. No argument has private
+    """An observer of a release. Its methods are called in this order and do nothing by default. No argument has private
     data.
     """
 
@@ -72,14 +72,14 @@ class Listener:
         """Receive the cheaper plan that a shortlist proposes. The release continues with its own plan."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Return whether to release two files that were never tried on public data, as far as is known. By default False."""
+        """Return whether to release two files that, as far as is known, were never tried on public data. By default False."""
         return False
 
     def tried(self, dry: DryRun) -> None:
         """Receive the result of the attempts on made-up rows, after all checks have passed."""
 
     def nearby(self, ledgers: tuple[Path, ...]) -> None:
-        """Receive the ledgers nearby, if the request names none. One of them may belong to the data."""
+        """Receive the ledgers nearby, if the request names no ledger. One of them may belong to the data."""
 
     def reserved(self, ledger: Path, statement: Statement) -> None:
         """Receive the ledger and its statement, after the whole plan was charged and written to the disk."""
@@ -95,7 +95,7 @@ class Checked:
     Attributes
     ----------
     priors : the counts of the public tables that generators start from, by name.
-    public_tables : digests of tables that are known to be public. A private table must be none of these.
+    public_tables : digests of tables that are known to be public. The private table must not be one of them.
     key : the key that signs the release; None for an unsigned release.
     size : the expected size of the written files, in bytes.
     piece : the piece of a split register that the release reads; None for the whole register.
@@ -111,8 +111,8 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """The temporary places that hold the names of the output folder and of the archive (None without one). Files are written
-    there first.
+    """The temporary files that hold the names of the output folder and of the archive (None without one) until the release
+    is written.
     """
 
     folder: Path
@@ -128,7 +128,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
     Raises
     ------
-    SpecError, InputError, OutputError, ResourceError : nothing was spent, unless the message says that the private file does
+    SpecError, InputError, OutputError, ResourceError : no budget was spent, unless the message says that the private file does
         not fit and the budget is spent.
     BudgetError : the plan costs more than the limit or the rest of the ledger, and nothing was read or spent; or delta is too
         large for the number of rows, and the budget is spent.
@@ -136,7 +136,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
     Privacy
     -------
-    As `releasing.release`: `spec.plan.total`, charged as a whole before the first private byte is read.
+    As in `releasing.release`: `spec.plan.total` is charged as a whole before the first private byte is read.
     """
     listener = listener or Listener()
     spec = chosen(request)
@@ -237,8 +237,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
 
 def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegister | None) -> None:
-    """Raise the errors that `reserve` would raise for a named ledger. Raise BudgetError if the release needs a ledger and none
-    is named.
+    """Raise the errors that `reserve` would raise for a named ledger. Raise BudgetError if the release needs a ledger and the
+    request names none.
 
     This check comes before the attempts on made-up rows, which may take minutes.
     """
@@ -260,7 +260,7 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
 
 
 def check_released(folder: Path) -> None:
-    """Raise InputError if an earlier release does not pass `verify`, because somebody may have forged the starting point."""
+    """Raise InputError if an earlier release does not pass `verify`. Somebody may have forged this starting point."""
     from synthrelease.bundle.verify import verify_bundle
 
     report = verify_bundle(folder)
@@ -281,7 +281,7 @@ def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
 
 
 def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piece: PieceOfRegister | None = None) -> None:
-    """Charge the whole plan to the ledger, before the first private byte is read. With `piece`, only this piece is charged."""
+    """Charge the whole plan to the ledger before the first private byte is read. With `piece`, only this piece is charged."""
     if request.nobodys:
         return
     if request.ledger is None and (near := ledgers_near(request)):
@@ -299,7 +299,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 
 
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
-    """Return the facts about the release that the ledger stores, with the piece of a split register."""
+    """Return the facts about the release that the ledger stores, including the piece of a split register."""
     run = ChargedRun(
         domain=spec.exact_domain,
         year=spec.year,
@@ -313,8 +313,8 @@ def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun
 
 
 def _charged_for(spec: ReleaseSpec) -> str:
-    """Return the text that the ledger stores for a release: its title, the rows of a person that are used, and other packages
-    that take part.
+    """Return the text that the ledger stores for a release: its title, the rows that are used of each person, and other
+    packages that take part.
     """
     rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
     notes = [] if spec.unit.key is None else [f"persons by a key, {rows} of each"]

@@ -1,7 +1,7 @@
-"""Process the parts of a file ahead of need in threads, with results in the order of the parts.
+"""Process parts of a file in threads before they are needed, with results in the order of the parts.
 
-Nothing depends on the number of threads. Results and errors are taken in order, so an error of a later part is raised only when
-its turn comes.
+The results do not depend on the number of threads. Results and errors are taken in order, so the error of a later part is
+raised only when its turn comes.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, self._pool.submit(self._work, part)))
 
     def forget(self) -> list[Part]:
-        """Return the parts after the latest one, without their results. They will be requested again."""
+        """Return the parts after the latest part, without their results. These parts will be requested again."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

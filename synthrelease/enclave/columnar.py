@@ -1,8 +1,8 @@
-"""Read Parquet files, and convert columns of Arrow (which databases also give) to texts.
+"""Read Parquet files, and convert columns of Arrow (which databases also provide) to texts.
 
-Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, a time of day 13:45:00, and a moment as
-both with a space between, in the time zone of its column. A boolean is "True" or "False". A dictionary column has the texts of
-its values.
+Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A moment is
+written as both with a space between them, in the time zone of its column. A boolean is "True" or "False". A dictionary column
+has the texts of its values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uu
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14
-"""Largest range of whole numbers that are used as codes directly, counted from the smallest number."""
+"""Largest range of whole numbers that are used directly as codes, counted from the smallest number."""
 
 
 class StringTexts(LazyTexts):
@@ -44,7 +44,7 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of texts with an optional minus, digits and one decimal mark, as `float` reads them.
+        """Return the numbers in texts with an optional minus, digits and one decimal mark, as `float` reads them.
 
         pyarrow rounds such texts correctly. Other numbers, such as 1e5 or " 1", are not marked as known.
         """
@@ -199,7 +199,7 @@ def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_byte
 
     Raises
     ------
-    InputError : when a needed column is missing or its type holds no single values. For a damaged file, any error of the
+    InputError : when a needed column is missing, or its type has no single values. A damaged file can cause any error of the
         library (see `reading.whole`).
     """
     import pyarrow.parquet as pq

@@ -1,7 +1,7 @@
-"""Count the rows of each cell, over the batches of a file and over several files, in any order.
+"""Count the rows of each cell over the batches of a file, and over several files, in any order.
 
 All rows with a bin in every column are counted, even if a plausibility rule forbids them. A rule is a mask over cells, so it is
-applied once to each occurring cell at the end.
+applied at the end, once to each occurring cell.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""Keys of `CountedRows.misfits`: READ in place of a kind counts rows read; KEYS in place of a column, members without a root.
-"""
+"""Keys of `CountedRows.misfits`. READ, in place of a kind, counts the rows that were read. KEYS, in place of a column,
+counts members without a root."""
 
 DENSE = 2**24
-"""Largest number of cells that are counted in one array (128 MiB, of which only the used part takes memory)."""
+"""Largest number of cells that are counted in one array (128 MiB; only the used part takes memory)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,8 +37,9 @@ class CountedRows:
     Attributes
     ----------
     cells : counts of the rows that have a bin in every column.
-    n_rows : number of all rows; if a key identifies persons, the largest number of records of so many persons.
-    problems : (column, kind) of forbidden values that occurred. The cells are then not used.
+    n_rows : number of all rows. If a key identifies persons, this is the largest possible number of records of that many
+        persons.
+    problems : (column, kind) of forbidden values that occurred. If there are any, the cells are not used.
     misfits : number of rows with a value without a bin, by (column, kind); number of rows read, by (column, READ).
     divided : whether rows of one key are in several files that are read separately.
     """
@@ -54,7 +55,7 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
     Raises
     ------
-    InputError : for too many rows.
+    InputError : when there are too many rows.
     """
     cells, rule = CellCount(schema.layout), BinRule(schema, policy)
     for _, columns in batches:
@@ -84,7 +85,7 @@ class BinRule:
 
         Raises
         ------
-        InputError : for too many rows.
+        InputError : when there are too many rows.
         """
         schema = self._schema
         of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
@@ -112,7 +113,7 @@ class BinRule:
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins with texts that are no number or date counted as missing values.
+    """Return the bins, where texts that are not a number or a date count as missing values.
 
     They get the bin of missing values, or MISSING if the column has no such bin.
     """
@@ -161,6 +162,6 @@ class CellCount:
 
 
 def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
-    """Return, as an (n_rows,) mask, the rows that have a bin in every column; None if all rows have."""
+    """Return an (n_rows,) mask of the rows that have a bin in every column; None if all rows have one."""
     without = [column for column in digits if column.of_text.min(initial=0) < 0]
     return np.all([(column.of_text >= 0)[column.codes] for column in without], axis=0) if without else None

@@ -1,4 +1,5 @@
-"""Read CSV files, also gzip, in batches: simple lines by a fast reader, all others one by one, with the same result.
+"""Read CSV files, also compressed with gzip, in batches. A fast reader reads simple lines, and other lines are read one by one
+with the same result.
 
 Python's own `csv` in strict mode decides what a file means, because pandas silently pads short rows, cuts long rows, and cuts
 texts at a zero byte. Lines that can be read in only one way are read by a faster reader (`PlainReader`).
@@ -51,9 +52,9 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters for bytes that are no UTF-8, and the position after them.
+    """Return the characters for bytes that are not UTF-8, and the position after them.
 
-    A line end is never among these bytes, so each row is read independently of the others.
+    A line end is never among these bytes, so each row is read independently of other rows.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -87,7 +88,7 @@ def text_of(block: bytes, encoding: str) -> str:
 
     Raises
     ------
-    UnicodeError : for bytes that are no text in the encoding.
+    UnicodeError : when the bytes are not text in the encoding.
     """
     return block.decode("utf-8" if encoding == "mixed" else encoding, _errors(encoding))
 
@@ -97,7 +98,7 @@ def utf_8_of(block: bytes, encoding: str) -> bytes:
 
     Raises
     ------
-    UnicodeError : for bytes that are no text in the encoding.
+    UnicodeError : when the bytes are not text in the encoding.
     """
     if block.isascii():
         return block
@@ -111,7 +112,7 @@ class Blocks:
     Parameters
     ----------
     file, compressed, encoding : the open file, whether it is gzip, and its encoding.
-    longest : number of characters after which a longer line may be cut, because nobody reads the rest.
+    longest : number of characters after which a line may be cut, because the rest is never read.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
 
@@ -128,7 +129,7 @@ class Blocks:
         self._file.close()
 
     def next(self, size: int) -> bytes:
-        """Return lines of about `size` bytes together; empty at the end of the file. Errors of the file pass through."""
+        """Return lines of about `size` bytes together; empty at the end of the file. Errors of the file are not caught."""
         block = self._read(size)
         if block.endswith(b"\n") or not block:
             return block
@@ -187,9 +188,9 @@ _MARK = "\ufeff".encode()
 class PlainReader:
     """A fast reader of plain lines of one file.
 
-    Lines are plain if `csv` in strict mode, which skips spaces after a delimiter, must read each line as one row of `width`
+    Lines are plain if `csv` in strict mode, skipping spaces after a delimiter, must read each line as one row of `width`
     fields. So plain lines have no zero byte, no blank line, no line end except LF and CR LF, and at least two columns. Quotes
-    stand only at the beginning and end of a field that is within one line and does not begin with a space. All values stay
+    occur only at the beginning and end of a field that is within one line and does not begin with a space. All values stay
     texts.
 
     Parameters
@@ -204,8 +205,8 @@ class PlainReader:
         self._places = [self._names[index] for index in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
-        """Return the wanted columns of whole lines in UTF-8, or None for lines that are not plain. The last line may lack an
-        end.
+        """Return the wanted columns of whole lines in UTF-8; None for lines that are not plain. The last line may lack a
+        line end.
         """
         if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
             return None
@@ -241,20 +242,20 @@ def _texts(array: Any) -> Texts:
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
-    """Return True if every block of `longest` / 2 bytes contains a line end: then every line is shorter than `longest` bytes.
-    False does not mean that a line is longer.
+    """Return True if every block of `longest` / 2 bytes contains a line end. Then every line is shorter than `longest`
+    bytes. False does not mean that a line is longer.
     """
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
 
 
 def _returns_are_plain(data: bytes) -> bool:
-    """Return whether every CR precedes an LF, and no line is empty except for them."""
+    """Return whether every CR precedes an LF, and no line consists of a line end alone."""
     return data[:1] != b"\r" and b"\n\r\n" not in data and data.count(b"\r") == data.count(b"\r\n")
 
 
 def _quotes_are_plain(values: np.ndarray, delimiter: int) -> bool:
-    """Return whether quotes stand in pairs around whole fields that are within one line."""
+    """Return whether quotes occur in pairs around whole fields that are within one line."""
     quotes = np.flatnonzero(values == _QUOTE)
     if len(quotes) % 2:
         return False
@@ -273,9 +274,10 @@ MAX_LINE = 10_000_000
 """Largest number of characters of a record, which may contain line ends between quotes."""
 MAX_HEADER = 1_000_000
 MAX_BLANK_LINES = 1_000_000
-"""Largest number of consecutive blank lines. A few compressed kilobytes may hold more than can be read in a day."""
+"""Largest number of consecutive blank lines. A few compressed kilobytes may contain more blank lines than can be read in a
+day."""
 BLOCK = 2**22
-"""Bytes of a block. Plain lines of a block are read fast, other lines one by one."""
+"""Bytes of a block. Plain lines of a block are read fast, and other lines one by one."""
 _FIRST = 2**16
 """Bytes of the first block, for the header, which is read line by line."""
 
@@ -356,9 +358,7 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """Set the field limit of `csv` to the longest allowed text, and restore it at the end, because it belongs to the whole
-    process.
-    """
+    """Set the field limit of `csv`, which belongs to the whole process, to the longest allowed text. Restore it at the end."""
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
         yield
@@ -415,8 +415,7 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the first line has the needed columns with the delimiter of the specification, or with none of the usual
-    delimiters.
+    """Check that the first line has the needed columns with the specified delimiter, or with none of the usual delimiters.
 
     Raises
     ------

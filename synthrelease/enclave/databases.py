@@ -73,13 +73,13 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal and both
+    """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal, and both
     or neither are typed values.
 
     Texts are cached for the types in `_SAME_TEXT`, whose equal values have equal texts, and separately for each type, because
     True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself; equal floats are the same number; a
-    NaN equals nothing. For other types the text is made each time: some decimals cannot be compared, and equal moments may have
-    different offsets.
+    NaN equals nothing. For other types the text is made each time, because some decimals cannot be compared, and equal moments
+    may have different offsets.
     """
 
     _SAME_TEXT = (str, int, float, bool, date)
@@ -115,7 +115,9 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """Return a value of a database as text: a time with an offset in UTC, and a span of less than a day as a time of day."""
+    """Return a value of a database as text. A time with an offset is written in UTC, and a span of less than a day as a time
+    of day.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -141,7 +143,8 @@ def _utc(moment: datetime) -> str:
 
 
 NO_TEXT = "synthrelease.no_text"
-"""Name of the error handler that replaces a text with bytes that are no UTF-8 by a text that no specification contains."""
+"""Name of the error handler for a text with bytes that are not UTF-8. It replaces the text by a text that no specification
+contains."""
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
 _BROKEN = "expected a table that can be read to its end, found one that cannot."
 
@@ -178,7 +181,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], 
 
 
 def _interrupt(connection: Any) -> None:
-    """Ask a database driver to stop, by the method that it offers."""
+    """Ask a database driver to stop, with the method that the driver offers."""
     for name in ("cancel", "interrupt"):
         getattr(connection, name, lambda: None)()
 

@@ -1,8 +1,9 @@
-"""Guard private counts: only `spend` gives a mechanism access to them. Also draw random subsets and pieces of the counts.
+"""Guard private counts, so that only `spend` gives a mechanism access to them. Also draw random subsets and pieces of the
+counts.
 
 A function without a PrivateCounts in its signature cannot see private data. `spend` checks the charge against the plan before
-it passes the counts to a mechanism. The selection theorem does not cover a failure inside (theory 2.7, failures), so a failure
-ends the run with one error message for all causes.
+it passes the counts to a mechanism. The selection theorem does not cover a failure of the mechanism (theory 2.7, failures). So
+a failure ends the run, with one error message for all causes.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 # computed, so nothing is rounded.
 
 _AT_ONCE = 2**20
-"""Largest number of random numbers drawn at once, which limits the memory."""
+"""Largest number of random numbers that are drawn at once, to limit memory."""
 
 _FEW = 64
-"""If fewer than one row in _FEW is drawn, the drawn numbers are stored (8 bytes each); otherwise one byte marks each row."""
+"""If fewer than one row in _FEW is drawn, the drawn numbers are stored (8 bytes each). Otherwise one byte marks each row."""
 
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
@@ -42,13 +43,14 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Raises
     ------
-    ValueError : for a size outside this range.
+    ValueError : when the size is outside this range.
 
     Notes
     -----
-    The smaller of the subset and its complement is drawn: the complement of a uniform subset is one. Numbers are drawn
-    independently and uniformly, and the first `size` different ones are kept: given those before, the next different one is
-    uniform over the rest, so every set of that size is equally likely. Memory is at most a byte for each row.
+    The smaller of the subset and its complement is drawn, because the complement of a uniform subset is also a uniform subset.
+    Numbers are drawn independently and uniformly, and the first `size` different numbers are kept. Given the earlier numbers,
+    the next different number is uniform over the rest. So every set of this size is equally likely. Memory is at most a byte
+    for each row.
     """
     rows = table.total
     if not 0 <= size <= rows:
@@ -65,8 +67,8 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
     Notes
     -----
-    The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on (theory 11.11,
-    counts of random pieces). The last piece has the remaining rows.
+    The first piece of a random order is a uniform subset. Given the first piece, the second piece is a uniform subset of the
+    rest, and so on (theory 11.11, counts of random pieces). The last piece has the remaining rows.
     """
     pieces, left = [], table
     for size in sizes[:-1]:
@@ -112,7 +114,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return a (bound,) mask that is True at `size` random positions, in memory of one byte per position."""
+    """Return a (bound,) mask that is True at `size` random positions. It needs one byte of memory per position."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -131,7 +133,7 @@ class Door:
     Attributes
     ----------
     layout : the public columns and numbers of bins.
-    n_file : number of all rows of the file, kept or not. It is public, and the same for all neighbours.
+    n_file : number of all rows of the file, kept or not. This number is public and equal for all neighbours.
     entropy : source of randomness for mechanisms; in every release, the operating system.
     """
 
@@ -148,7 +150,7 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Return whether the table equals a public table, by their `Counts.digest`.
+        """Return whether the table equals a public table. The comparison uses `Counts.digest`.
 
         `enclave.ingest.check_not_public` explains why this question is allowed.
         """
@@ -161,32 +163,34 @@ class Door:
         ----------
         charge : the planned charge of the mechanism, or several charges, whose sum the mechanism guarantees.
         mechanism : function that gets the counts and returns only values that its guarantee covers, or a guarded object whose
-            answers divide the charge (`PrivateTables`). It should be total, that is, not fail on any table.
+            answers divide the charge (`PrivateTables`). It should not fail on any table.
 
         Raises
         ------
-        BudgetError : before anything is read, when the charge is not planned.
-        PrivateFailure : when the mechanism fails, without its message, cause or frames.
+        BudgetError : when the charge is not planned; nothing is read then.
+        PrivateFailure : when the mechanism fails. Its message, cause and frames are not passed on.
         """
         self._check_whole()
         self._meter.take_all(charge)
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """Return the table with a new meter for these charges: before the loop, of one more round, or after acceptance."""
+        """Return the table with a new meter for these charges: before the loop, for one more round, or after acceptance."""
         self._check_whole()
         same = copy(self)
         same._meter = Meter(planned)
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """Return the table with another source of noise. For public data only, because such noise protects nobody."""
+        """Return the table with another source of noise. Use it for public data only, because such noise protects nobody."""
         same = copy(self)
         same.entropy = entropy
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the rows on the bins of a transformation. The result is cached for as many transformations as fit."""
+        """Return the rows on the bins of a transformation. Results are cached for as many transformations as fit into
+        memory.
+        """
         self._check_whole()
         tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)
         if key not in tables:
@@ -197,7 +201,7 @@ class Door:
         return PrivateCounts(tables[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Return the rows in random pieces without plans. This door is closed from then on."""
+        """Return the rows in random pieces without plans. Afterwards this door is closed."""
         self._check_whole()
         pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
@@ -210,7 +214,7 @@ class Door:
             raise BudgetError("Refused: the table was divided, and only its pieces may be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Return changed counts behind the same meter. This reveals nothing but the number of rows."""
+        """Return changed counts with the same meter. This reveals nothing except the number of rows."""
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
@@ -218,7 +222,7 @@ class Door:
 class PrivateRows(Door):
     """The rows of a private file that its public rules keep, as counts. Their number is private.
 
-    They have no plan yet: `with_plan` adds the charges that may be spent.
+    The rows have no plan yet. `with_plan` adds the charges that may be spent.
     """
 
     def __init__(self, kept: Counts, n_file: int, entropy: SystemEntropy = SYSTEM):
@@ -229,8 +233,8 @@ class PrivateRows(Door):
         return self._changed(lambda kept: kept)
 
     def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
-        """Return a uniformly random subset of `size` kept rows. If there are fewer, return all of them and the first rows of
-        the filler.
+        """Return a uniformly random subset of `size` kept rows. If there are fewer kept rows, return all of them and the
+        first rows of the filler.
         """
 
         def chosen(kept: Counts) -> Counts:
@@ -241,7 +245,7 @@ class PrivateRows(Door):
 
 
 class PrivateCounts(Door):
-    """A private table as counts that can be read only by spending a planned charge.
+    """A private table as counts. They can be read only by spending a planned charge.
 
     Attributes
     ----------
@@ -254,7 +258,9 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table that the generator is fitted to: this table (`releasing.attempt` has tables in two pieces)."""
+        """Return the table to which the generator is fitted, which is this table. In `releasing.attempt`, a table
+        may have two pieces.
+        """
         return self
 
     @property
@@ -266,8 +272,8 @@ class PrivateCounts(Door):
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the same table on the bins of a transformation, with the own values of its rows (`data.member_counts`), behind
-        the same meter.
+        """Return the same table on the bins of a transformation, with the own values of its rows (`data.member_counts`) and the
+        same meter.
 
         This reveals nothing and costs nothing.
         """
@@ -283,13 +289,13 @@ class PrivateCounts(Door):
 
         Raises
         ------
-        ValueError : for other sizes.
+        ValueError : when the sizes are others.
 
         Privacy
         -------
         Nothing is released. The division is drawn with the secret entropy of the operating system, independently of the values,
         and never shown. The pieces together cost the largest cost of any piece (theory 11.1, random partition), because this
-        door is then closed and each row can be read in its piece alone.
+        door is then closed and each row can be read only in its piece.
         """
         if min(sizes, default=0) < 1 or sum(sizes) != self.n:
             raise ValueError("pieces have at least one row each, and all rows together")
@@ -301,7 +307,7 @@ def opaque(code: Callable[[], Result]) -> Result:
 
     Raises
     ------
-    PrivateFailure : when the code fails, without the message, cause or frames of the failure.
+    PrivateFailure : when the code fails. The message, cause and frames of the failure are not passed on.
     """
     try:
         return code()

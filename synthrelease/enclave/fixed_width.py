@@ -2,10 +2,9 @@
 
 Privacy
 -------
-Every line is read independently: its cells are the characters at public positions, whatever the other lines contain. A line
-that is too short has empty cells at its end. An empty line is a row, too, so that the number of rows does not depend on the
-content of a row. In a hierarchical file, the lines of one record type are the table, and the other lines are rows of other
-tables.
+Every line is read independently: its cells are the characters at public positions, whatever the other lines contain. A short
+line has empty cells at its end. An empty line is a row, too, so the number of rows does not depend on the content of a row. In
+a hierarchical file, the lines of one record type are the table, and the other lines are rows of other tables.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from synthrelease.errors import InputError, listing
 from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable, endless, other_bytes
 
 _RECORD = ""
-"""Key of the record type among the names of columns, none of which is empty."""
+"""Key of the record type among the names of columns. No name of a column is empty."""
 _CHARACTERS = 2**22
-"""Characters of the lines that are cut into cells at a time: 16 MB if some are not ASCII."""
+"""Number of characters of lines that are cut into cells at once: 16 MB if some characters are not ASCII."""
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 _BLANKS = b" \t\r\0\x1a"
 """Characters of a blank line, including the end-of-file character of DOS."""
@@ -39,7 +38,7 @@ def fixed_width_batches(
 
     Raises
     ------
-    InputError : as `reading.batches`; for a record type that [input.fixed_width] does not list.
+    InputError : as in `reading.batches`; when [input.fixed_width] does not list a record type.
     """
     layout = policy.fixed_width
     if layout is None:
@@ -80,12 +79,16 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the file is gzip, by its name. Its first bytes belong to a row, so they are not used."""
+    """Return whether the name of the file says that it is gzip. The first bytes of the file belong to a row, so they are not
+    used.
+    """
     return file.name.endswith(".gz")
 
 
 def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
-    """Return the cells of the lines by column. Positions count characters; in a block of one-byte characters, bytes."""
+    """Return the cells of the lines by column. Positions count characters, which are bytes in a block of one-byte
+    characters.
+    """
     import pyarrow as pa
 
     letters = policy.encoding in ("utf-8", "mixed") and not all(line.isascii() for line in lines)
@@ -107,7 +110,7 @@ def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTa
 
 
 def with_point(text: str, decimals: int, point: str) -> str:
-    """Return a number with its implied decimal point, such as 12.34 for 001234. A number with a point is not changed."""
+    """Return a number with its implied decimal point, such as 12.34 for 001234. A number with a point stays unchanged."""
     if not (match := _DIGITS.fullmatch(text)):
         return text
     digits = match[2].lstrip("0").zfill(decimals + 1)
@@ -119,7 +122,7 @@ def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[s
 
     Raises
     ------
-    InputError : for an unknown record type, which the message does not show.
+    InputError : when a record type is unknown; the message does not show it.
     """
     if not {*types.texts} <= {*known}:
         raise InputError(f"expected the record types {listing(known)} where [input.fixed_width] says, found another one.")

@@ -1,8 +1,8 @@
-"""Read a private file or database table into counts of atomic cells: the only place that handles rows.
+"""Read a private file or database table into counts of atomic cells. Only this module handles rows.
 
 Public rules of the specification decide about every value (missing, outside the bounds, plausible or not). By default, no value
-can stop the reading: a text that is no number counts as a missing value. If the specification asks for an error, a file with
-such values is refused. The message names the columns that do not fit, but no value, row or number of rows.
+can stop the reading. For example, a text that is not a number counts as a missing value. If the specification asks for an
+error, a file with such values is refused. The message names the columns that do not fit, but no value, row or number of rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from synthrelease.sources.source import Source, check_members, unwritten
 ROWS_ALONE = UnitTable()
 """The unit rule for files in which each row is a record."""
 _SEED = 19
-"""Seed for drawing rows of persons from public files."""
+"""Seed for drawing the rows of persons from public files."""
 UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
@@ -57,7 +57,7 @@ def ingest(
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
-    """Read the private file once and count the rows that the public rules keep by atomic cells.
+    """Read the private file once, and count the kept rows by atomic cells. The public rules decide which rows are kept.
 
     Parameters
     ----------
@@ -67,15 +67,16 @@ def ingest(
     Raises
     ------
     InputError : when the file does not fit. The message names columns, but no value, and has no cause or frame of code that saw
-        values. A line that is no CSV is named by its number; a line with a value that does not fit never is.
+        values. It gives the number of a line that is not CSV, but never the number of a line with a value that does not fit.
 
     Privacy
     -------
-    The number of rows of the file is public. Which rows are kept, by rules for each alone, is not: their number stays behind
-    the door with the counts, and `resizing.resize` makes of them the table that a release works with. Whether a row is in the
-    piece is such a rule (theory 11.12, pieces for ever). With a key the number of persons is public instead (theory 1.9, first
-    rows of a person), with members that of roots (theory 1.10, roots with their members). Where the specification asks for
-    "error", a value that does not fit stops the run: files with such values are outside the domain of the guarantee.
+    The number of rows of the file is public. The rules look at each row alone. Which rows they keep is not public. The number
+    of kept rows stays behind the door with the counts, and `resizing.resize` turns the kept rows into the table that a release
+    uses. The division into pieces is such a rule, too (theory 11.12, pieces for ever). With a key, the number of persons is
+    public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10, roots with
+    their members). If the specification says "error", a value that does not fit stops the run. Files with such values are
+    outside the domain of the guarantee.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)
@@ -87,10 +88,10 @@ class Fit:
 
     Attributes
     ----------
-    n_file : the public number of its rows; with a key, the largest number of records of its persons.
-    unread, many : messages about columns with texts that are no number or no date; about columns in which more than one row in
-        ten has no fitting value, or members have no root; and about keys that are or may be written in two ways. These are
-        exact facts for the steward.
+    n_file : the public number of rows; with a key, the largest possible number of records of the persons.
+    unread, many : messages for the steward, which are exact facts. `unread` is about columns with texts that are not a number
+        or not a date. `many` is about columns in which more than one row in ten has no fitting value, about members without a
+        root, and about keys that are or may be written in two ways.
     fits : whether at most one row in ten lacks a fitting value in every column.
     """
 
@@ -103,17 +104,17 @@ class Fit:
 def check_fit(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Fit:
-    """Read a private file as a release does, and return facts about its fit without keeping any row.
+    """Read a private file as a release does, and return facts about its fit. No row is kept.
 
     Raises
     ------
-    InputError : as `ingest`.
+    InputError : as in `ingest`.
 
     Privacy
     -------
-    Not covered by a guarantee: one record may decide whether a column has texts that are no number, or whether a tenth of the
-    rows do not fit. Without this check, a wrong decimal mark, unit, date format, or spelling of a category or key would be
-    found only after the charge. No release publishes these facts.
+    No guarantee covers these facts. One record may decide whether a column has a text that is not a number, or whether a tenth
+    of the rows do not fit. Without this check, a wrong decimal mark, unit, date format, or spelling of a category or key would
+    be found only after the charge. No release publishes these facts.
     """
     noticed = tuple(replace(column, outside="drop") if column.outside == "clip" else column for column in schema.columns)
     noticing = replace(schema, columns=noticed)
@@ -148,11 +149,11 @@ def read_public(
 ) -> Counts:
     """Count the kept rows of a public file. Only the rehearsal may call this function.
 
-    Among rows of a person with the same order, every reading draws the same rows.
+    If rows of a person have the same order, every reading draws the same rows.
 
     Raises
     ------
-    InputError : as `ingest`, for texts that are no number or no date, and for a file without a kept row.
+    InputError : as in `ingest`; when a text is not a number or not a date; and when no row is kept.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, unit, SeededEntropy(_SEED)))
     if rows.unread:
@@ -174,7 +175,7 @@ def _counted(path: str | Path | Source, read: Callable[[Source], _KeptRows]) -> 
 
     Raises
     ------
-    InputError : as `ingest`. It is raised here, so that no frame or cause that saw values is attached.
+    InputError : as in `ingest`. The error is raised in this function, so that no frame or cause that saw values is attached.
     """
     path, problem = Source.of(path), ""
     try:
@@ -248,7 +249,7 @@ def _read(
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """A file that was called public: its role for messages, its size, its SHA-256 checksum, and perhaps its path."""
+    """A file that was called public: its role for messages, its size, its SHA-256 checksum and, if known, its path."""
 
     role: str
     size: int
@@ -262,7 +263,8 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Refuse a private file that is one of these public files. It is opened only if the sizes agree; databases are not checked.
+    """Refuse a private file that is one of these public files. The file is opened only if the sizes agree. Databases are not
+    checked.
 
     Raises
     ------
@@ -286,7 +288,9 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """Return the SHA-256 of a file; for several files, of their digests in order; for a database behind a URI, of no bytes."""
+    """Return the SHA-256 of a file. For several files, it is the SHA-256 of their digests in order; for a database behind a
+    URI, of no bytes.
+    """
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))
         return hashlib.sha256(digests.encode()).hexdigest()

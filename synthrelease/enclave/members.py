@@ -1,12 +1,13 @@
-"""Join roots with their members, from two files with a key or from one: a root with all its members is one wide row.
+"""Join roots with their members, from two files with a key or from one file. A root with all its members is one wide row.
 
 Privacy
 -------
 The record of a key is a function of the rows with this key alone. So replacing a root with all its members, however many,
 replaces one record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is
-drawn. Out: counts of wide records, one for each key at most, and the number of different keys of both files, which is public;
-that of members is not. A key is kept exactly when it has one root, or in one file the same root in all its rows, and each
-member within the cap has a bin in every column. Only a digest of each key is held in memory (`persons.marker`).
+drawn at random. Out: counts of wide records, at most one for each key, and the number of different keys of both files. The
+number of keys is public; the number of members is not. A key is kept if it has exactly one root (in one file: the same root in
+all its rows) and each member within the cap has a bin in every column. Only a digest of each key is held in memory
+(`persons.marker`).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
 
     Raises
     ------
-    InputError : as `count_batches`; when no row has a key; for a file that was changed during the reading.
+    InputError : as in `count_batches`; when no row has a key; when a file was changed during the reading.
     """
     linked = schema.linked
     if linked is None:
@@ -81,7 +82,7 @@ class _Rows:
     Attributes
     ----------
     marks : (n_rows, 2) digests of the keys.
-    of_root : (n_rows,) bins of each column of roots; negative without a bin.
+    of_root : (n_rows,) bins of each column of roots; negative for a row without a bin.
     of_member : (n_rows,) bins of each column of members, in each form that slots need.
     order : sort keys of the members, the most significant first.
     """
@@ -144,7 +145,9 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return the columns that order members, each with the function that makes sort keys of its texts, and their number."""
+        """Return the columns that order members. Each comes with the function that makes sort keys of its texts, and the
+        number of sort keys.
+        """
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
@@ -155,14 +158,14 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return (n_rows,) 0 for rows with this text and 1 for other rows. Numbers are compared like keys."""
+    """Return an (n_rows,) array: 0 for rows with this text, and 1 for other rows. Numbers are compared like keys."""
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
 
 
 def _kind(column: Column) -> np.dtype:
-    """Return the smallest integer type for the bins of a column and a negative number for no bin."""
+    """Return the smallest integer type for the bins of a column and for a negative number, which means no bin."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 
@@ -173,7 +176,7 @@ def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, n
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return an (n_keys,) mask of the keys that have one root with a bin in every column, and these bins."""
+    """Return an (n_keys,) mask of the keys that have exactly one root with a bin in every column, and these bins."""
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
     for bins in rows.of_root:
@@ -186,8 +189,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Fill the members of every key and their number into the wide record. Return an (n_keys,) mask of the keys where all have
-    bins.
+    """Write the members of every key and their number into the wide record. Return an (n_keys,) mask of the keys whose
+    members all have bins.
     """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])

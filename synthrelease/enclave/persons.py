@@ -1,4 +1,4 @@
-"""Keep the first rows of each person: the first k of the rows with one key that the rules keep.
+"""Keep the first rows of each person: of the rows with one key that the rules keep, the first k.
 
 The stated columns order the rows. Rows that agree in them (all rows, if no column is stated) are in random order. Released
 values never decide which rows are kept. The kept rows are a function of that person's rows and of a random number (coin) for
@@ -7,10 +7,10 @@ the file does not change the probability of any choice.
 
 Privacy
 -------
-A key only says which rows belong together; 12 and 12.0 are one key (`texts.key_text`). Only a digest of its text is held in
-memory (`marker`), and nothing of it leaves this module. The number of persons is public, the number of rows is not. In a
-release, the coins come from the operating system and are discarded after the reading. They never come from a seed: with known
-coins in the order of the file, a further row of one person would change the coins of other persons' rows.
+A key only says which rows belong together; 12 and 12.0 are one key (`texts.key_text`). Only a digest of the key's text is held
+in memory (`marker`), and it never leaves this module. The number of persons is public, the number of rows is not. In a release,
+the coins come from the operating system and are discarded after the reading. They never come from a seed. With known coins in
+the order of the file, a further row of one person would change the coins of other persons' rows.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None]:
-    """Yield, for each text, the normal form of the key and the key as written; None without a key (a blank, a null, a missing
-    value).
+    """Yield, for each text, the normal form of the key and the key as written; None if the text is not a key (a blank, a null,
+    a missing value).
 
-    Each depends only on the text of the row, and on whether the file stores it as a number.
+    Each result depends only on the text of the row, and on whether the file stores the text as a number.
     """
     typed = np.broadcast_to(texts.typed, len(texts.texts)).tolist()
     missing = {*policy.missing_values, *(key_text(text, policy.decimal) for text in policy.missing_values)}
@@ -61,13 +61,13 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
 def marker(
     policy: InputTable, secret: bytes | None = None, form: Callable[[str, str], str] = lambda key, written: key
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Return a function from texts to the (n_rows, 2) digests of their keys and an (n_rows,) mask of rows with a key. Spaces
-    around a key are ignored.
+    """Return a function that takes texts and returns the (n_rows, 2) digests of their keys, and an (n_rows,) mask of rows with
+    a key. Spaces around a key are ignored.
 
     Parameters
     ----------
     secret : 32 bytes, if the digests of several readers are compared; otherwise a new secret is drawn.
-    form : function from the normal form of a key and the key as written to the text that is digested.
+    form : function that takes the normal form of a key and the key as written, and returns the text that is digested.
     """
     secret = secret or secret_bytes(32)
 
@@ -89,7 +89,7 @@ def different(marks: np.ndarray) -> np.ndarray:
 
 
 def repeated(marks: np.ndarray) -> np.ndarray:
-    """Return the digests that occur more than once, each once, as an (n, 2) array."""
+    """Return each digest that occurs more than once, as an (n, 2) array."""
     groups = EqualRows.of([*marks.T])
     return marks[groups.first[np.diff(groups.starts, append=len(marks)) > 1]]
 
@@ -97,9 +97,9 @@ def repeated(marks: np.ndarray) -> np.ndarray:
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)
 _COINS = 2**63 - 1
-"""Number of values of a row's random number. Two of a person's rows have the same number with probability below 2^-62."""
+"""Number of values of a row's random number. Two rows of a person have the same number with probability below 2^-62."""
 ROOM = 2**17
-"""Smallest number of collected rows after which rows that cannot be among the first are discarded."""
+"""Smallest number of collected rows after which rows that cannot be among the first rows are discarded."""
 
 
 def first_rows(
@@ -111,19 +111,19 @@ def first_rows(
     entropy: SystemEntropy = SYSTEM,
     rule: BinRule | None = None,
 ) -> CountedRows:
-    """Count the first rows of all persons. `n_rows` is the number of persons times the largest number of rows of each.
+    """Count the first rows of all persons. `n_rows` is the number of persons times the largest number of rows of a person.
 
     Parameters
     ----------
-    rows : batches with the columns of the schema and those of `unit`.
+    rows : batches with the columns of the schema and the columns of `unit`.
     unit : how rows belong to persons; it must have a key. Rows without a key are left out.
-    entropy : source of the coins that order a person's rows with equal order columns; other than the operating system only for
-        public files.
+    entropy : source of the coins that order rows of a person with equal order columns. Only for public files, it may be another
+        source than the operating system.
     rule : the rule that gives each text its bin; None for the bins of the schema.
 
     Raises
     ------
-    InputError : as `count_batches`; when no row has a key.
+    InputError : as in `count_batches`; when no row has a key.
     """
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
@@ -151,8 +151,8 @@ def first_rows(
 class Persons:
     """The digests of all persons, and the first rows of each person so far.
 
-    A row that follows k other rows of its person cannot be among the first k. Such rows are discarded from time to time, so
-    that the memory grows with the number of persons and not of rows.
+    A row that follows k other rows of its person cannot be among the first k. Such rows are discarded from time to time. So
+    memory grows with the number of persons, not with the number of rows.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class Persons:
         return Counts.of(self._rule.layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
-        """Discard all rows but the first rows of each person."""
+        """Discard all rows except the first rows of each person."""
         rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
@@ -224,7 +224,8 @@ WORDS = 3
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
-    """Return a function from texts to the sort keys of their rows. Each sort key depends only on the text of its own row.
+    """Return a function that takes texts and returns the sort keys of their rows. Each sort key depends only on the text of its
+    own row.
 
     Dates are ordered by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows without a value come
     last. Dates such as 2020-01-31, with or without a time, are ordered as texts.
@@ -253,7 +254,7 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 
 def _of_number(number: float) -> bytes:
-    """Return 16 bytes whose order is the order of the numbers."""
+    """Return 16 bytes for each number. The order of the bytes is the order of the numbers."""
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are one
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
@@ -266,8 +267,8 @@ def _of_number(number: float) -> bytes:
 
 
 def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:
-    """Return the number of keys that these files write in more than one way, of keys that equal others as numbers, and of all
-    keys.
+    """Return three numbers: the keys that these files write in more than one way, the keys that equal another key as
+    numbers, and all keys.
     """
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret), marker(policy, secret, lambda key, written: written)

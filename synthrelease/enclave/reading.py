@@ -1,7 +1,7 @@
-"""Recognise a private table by its first bytes, check its header, and read it in batches, in every format.
+"""Recognise a private table by its first bytes, check its header, and read it in batches, for every format.
 
-All formats arrive as texts, so that a table is read the same from each format: a whole number as "3", other numbers as their
-shortest text, a date as 1990-04-01, a boolean as "True" or "False".
+All formats are converted to texts, so a table gives the same result in every format. A whole number becomes "3", another number
+its shortest text, a date 1990-04-01, and a boolean "True" or "False".
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def batches(
 
     Parameters
     ----------
-    more : further columns to read beside those of the schema.
+    more : further columns to read, in addition to the columns of the schema.
     only : the only columns to read, if given.
 
-    Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A batch has at
-    most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
+    Blank lines of a CSV file are not rows. If the file has only one column, each blank line is a row with an empty cell. A
+    batch has at most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def check_one_record_type(policy: InputTable) -> None:
 
     Raises
     ------
-    InputError : when it has record types.
+    InputError : when the table has record types.
     """
     if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
         raise InputError("expected one file where [input.fixed_width] has a record_type, found a table of several files.")
@@ -93,7 +93,7 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
     Raises
     ------
-    InputError : as `batches`.
+    InputError : as in `batches`.
     """
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
@@ -114,7 +114,7 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads, with any error of the library replaced by one message.
+    """Yield the batches that a library reads. Any error of the library is replaced by one message.
 
     A library fails in many ways on a damaged file, and its message may quote a value.
 
@@ -139,11 +139,11 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
-    """Return whether a file of no other format is gzip.
+    """Return whether a file that has no other format is gzip.
 
     Raises
     ------
-    InputError : when it is no CSV file.
+    InputError : when it is not a CSV file.
     """
     if start.startswith(UTF_16):
         raise InputError(utf_16(policy.encoding))

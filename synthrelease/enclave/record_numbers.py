@@ -1,7 +1,7 @@
 """Read record numbers: find the piece of a register that each row belongs to, check the numbers, and count one piece.
 
-The piece of a number is a function of the number and the secret key (`SplitKey`) alone, and the same in every year. 12, 12.0
-and 1.2e+01 are one number in every file (`key_text`). Spaces around a number are ignored.
+The piece of a number depends only on the number and the secret key (`SplitKey`), and is the same in every year. 12, 12.0 and
+1.2e+01 are one number in every file (`key_text`). Spaces around a number are ignored.
 
 Privacy
 -------
@@ -48,7 +48,7 @@ _OTHERS = 0o077
 
 @dataclass(frozen=True)
 class SplitKey:
-    """A secret of 256 bits, drawn by `privacy.noise.secret_bytes`. Its repr shows nothing of it."""
+    """A secret of 256 bits, drawn by `privacy.noise.secret_bytes`. Its repr shows no part of it."""
 
     secret: bytes = field(repr=False)
 
@@ -93,7 +93,8 @@ def read_key(path: Path) -> SplitKey:
 
     Raises
     ------
-    InputError : when there is no such file, it holds no key, or other users have permissions on it (not checked on Windows).
+    InputError : when there is no such file, the file has no key, or other users have permissions on it (not checked on
+        Windows).
     """
     content, problem = "", "no such file"
     try:
@@ -121,7 +122,7 @@ _USUAL = InputTable()
 
 @dataclass(frozen=True, kw_only=True)
 class PieceOfRegister:
-    """The information that a release needs to read its piece: the key, the piece, and the digest of the record numbers at the
+    """The information with which a release reads its piece: the key, the piece, and the digest of the record numbers at the
     split.
 
     `as_written` is for a register that version 1.0.0 split and whose numbers are not all in their normal form.
@@ -138,7 +139,7 @@ class PieceOfRegister:
 
     @property
     def of_first_version(self) -> PieceOfRegister:
-        """Return the piece in a register that version 1.0.0 split, by numbers as they are written."""
+        """Return the piece for a register that version 1.0.0 split, by numbers as they are written."""
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:
@@ -149,7 +150,7 @@ class PieceOfRegister:
             return False
 
     def check(self, numbers: RecordNumbers) -> None:
-        """Check that the record numbers are those that the register had at the split.
+        """Check that the record numbers equal those that the register had at the split.
 
         Raises
         ------
@@ -178,7 +179,7 @@ class RecordNumbers:
         self.n_rows = 0
 
     def add(self, texts: Texts) -> np.ndarray:
-        """Add the numbers of some rows, and return the (n_rows,) piece of each row, 1 to `of`.
+        """Add the numbers of some rows. Return the (n_rows,) piece of each row, from 1 to `of`.
 
         Raises
         ------
@@ -200,8 +201,8 @@ class RecordNumbers:
         return piece[texts.codes]
 
     def digest(self) -> str:
-        """Return the digest of the set of numbers and the key, for any order of rows. Two different sets have the same digest
-        with a probability of 2^-256.
+        """Return the digest of the set of numbers and the key. It does not depend on the order of rows. Two different sets have
+        the same digest with a probability of 2^-256.
 
         Raises
         ------
@@ -220,7 +221,7 @@ class RecordNumbers:
 def read_numbers(
     source: str | Path | Source, schema: Schema, policy: InputTable, rule: SplitRule, key: SplitKey, *, as_written: bool = False
 ) -> RecordNumbers:
-    """Return the record numbers of a private file; no other column is read.
+    """Return the record numbers of a private file. No other column is read.
 
     Raises
     ------
@@ -244,8 +245,8 @@ def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Piece
 
     Raises
     ------
-    InputError : as `count_batches`; for numbers that are missing, repeated, or different from those at the split; for a file
-        that was changed during the reading.
+    InputError : as in `count_batches`; when numbers are missing, repeated, or different from the numbers at the split; when a
+        file was changed during the reading.
     """
 
     def counted(piece: PieceOfRegister) -> tuple[CountedRows, RecordNumbers]:

@@ -1,9 +1,10 @@
-"""Give a release a public number of rows, so that also the fact whether a record is kept is protected (resizing).
+"""Give a release a public number of rows, which also protects the fact whether a record is kept (resizing).
 
 The rules keep K of the N rows of a file; N is public, K is not. A release uses a public number m of rows: a uniformly random
-subset of m kept rows or, if fewer are kept, all of them and rows of a fixed public sequence. An output that is differentially
-private for replacing one of m rows is so, at the same cost, for replacing one row of the file, kept or not (theory 1.7,
-resizing), because the tables of two such files can be coupled so that they differ in at most one row.
+subset of m kept rows. If fewer rows are kept, it uses all of them, and rows of a fixed public sequence. Suppose an output is
+differentially private for replacing one of the m rows. At the same cost, it is then differentially private for replacing one
+row of the file, kept or not (theory 1.7, resizing). The reason is that the tables of two such files can be coupled so that they
+differ in at most one row.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
-    """Return the table that a release uses, from the kept rows of a file. Call it once, before everything else.
+    """Return the table that a release uses, from the kept rows of a file. Call this function once, before everything else.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequen
 
     Raises
     ------
-    InputError : when a stated number is above the public number of rows in the file, or a published number is 0.
+    InputError : when a stated number exceeds the public number of rows in the file, or a published number is 0.
 
     Privacy
     -------

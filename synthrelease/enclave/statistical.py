@@ -1,7 +1,7 @@
-"""Read the files of Stata, SAS and SPSS in batches, their values as texts. Needs pyreadstat, the extra `formats`.
+"""Read the files of Stata, SAS and SPSS in batches, with their values as texts. Needs pyreadstat, the extra `formats`.
 
 The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
-value of SPSS arrives as its code, and Stata's .a to .z and SAS's .A to .Z arrive in this form, so that the public
+value of SPSS arrives as its code. Missing values .a to .z of Stata and .A to .Z of SAS arrive in this form. So the public
 `missing_values` decide about them. A system-missing value is a null. A date arrives as 1990-04-01 in every display format.
 """
 
@@ -53,7 +53,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
-    """Return the table and the file's metadata as the library reads them."""
+    """Return the table and the metadata of the file, as the library reads them."""
     # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)
@@ -113,9 +113,10 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """Return a column as texts: numbers written by `write`, texts unchanged, and missing values as a point with their letter.
+    """Return a column as texts: numbers as `write` writes them, texts unchanged, and missing values as a point with their
+    letter.
 
-    Objects that Python calls equal get the same text here: a string equals only an identical string, and equal numbers are the
+    Objects that are equal in Python get the same text here. A string equals only an identical string, and equal numbers are the
     same 64-bit number before they are written.
     """
     import pyarrow as pa

@@ -1,7 +1,7 @@
-"""Read a database in a thread of its own, so that the user, a signal or a time limit can stop it.
+"""Read a database in a separate thread, so that the user, a signal or a time limit can stop the reading.
 
-A library computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. So the main thread
-waits in Python and asks the library to stop by the library's own method. One batch is read ahead.
+A library computes in C, where Python cannot run the handler of a signal, and a view may compute forever. So the main thread
+waits in Python, and asks the library to stop with the library's own method. One batch is read ahead.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, bro
 
     Raises
     ------
-    InputError : as `read`; when no batch came for `BATCH_SECONDS` seconds.
+    InputError : as in `read`; when no batch came for `BATCH_SECONDS` seconds.
     """
     stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is what is wrong, None the end
     thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
@@ -60,7 +60,7 @@ def _next(parts: Queue[Any]) -> Any:
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Pass batches to the main thread until the end, or until asked to stop. Errors are passed without their content."""
+    """Pass batches to the main thread until the end or until a stop is requested. Errors are passed without their content."""
     last: str | None = None
     try:
         batches = read(stop)

@@ -4,7 +4,7 @@
 facts about the file: its format, the names and declared types of its columns, and the specification. Then the counts of a table
 are the sum of the counts of its single rows, which theorem 1.7 requires. So
 
-- the text of a value is made before values are compared, because values that Python, a library or a database calls equal may
+- the text of a value is made before values are compared, because values that are equal in Python, a library or a database may
   have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins only equal texts;
 - if a column may hold numbers and texts, each value records whether it was a number in the file (`Texts.typed`);
 - no type, unit, time zone or encoding is guessed from rows, and libraries that guess are not used
@@ -94,8 +94,8 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     Notes
     -----
     The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). Applied to its own
-    result, the function changes nothing. In doubt, keys of one value are joined: one person under two keys would have half the
-    protection, while two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a
+    result, the function changes nothing. In doubt, keys with the same value are joined. One person under two keys would have
+    half the protection. Two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a
     person).
     """
     plain = text.strip()
@@ -112,13 +112,13 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return, as text, the number that a key would be if it were no code, such as 7 for 007; else the key itself."""
+    """Return the number, as text, that a key would be if it were not a code, such as 7 for 007; otherwise the key itself."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 
 
 def _plain(number: Decimal) -> str:
-    """Return a number without exponent, needless zeros and plus sign."""
+    """Return a number without exponent, unnecessary zeros and plus sign."""
     if not number:
         return "0"
     if not -_MOST_PLACES <= number.adjusted() < _MOST_PLACES:
@@ -131,15 +131,16 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """A column of a batch: its distinct texts, and the index of each row's text. They are private, and the repr shows nothing.
+    """A column of a batch: its distinct texts, and the index of each row's text. They are private, and the repr does not show
+    them.
 
     Attributes
     ----------
     texts : (n_texts,) texts; None for a null, including the system-missing value of SPSS. Some texts may occur twice, or in no
         row.
     codes : (n_rows,) index into `texts` of each row, integers of any type.
-    typed : (n_texts,) whether the file stores the value of a text as a number, a date and so on; a single value if the column
-        has one type. False for a CSV file, because the specification says how it writes numbers.
+    typed : (n_texts,) whether the file stores the value of a text as a number, a date or another type. It is a single value if
+        the column has one type. False for a CSV file, because the specification says how the file writes numbers.
     """
 
     texts: Sequence[str | None]
@@ -163,8 +164,8 @@ class LazyTexts(Sequence[str | None]):
 
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_texts,) float64 numbers, and an (n_texts,) mask of the known numbers. A known number is exactly the result
-        of `float` for a text with this decimal mark. A text that is not marked as known may still be a number.
+        """Return (n_texts,) float64 numbers, and an (n_texts,) mask of the known numbers. A known number is exactly the
+        result of `float` for a text with this decimal mark. A text that is not marked as known may still be a number.
         """
 
     @cached_property
@@ -203,7 +204,7 @@ class Numbered(dict[Text, int]):
 def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
     """Check that a header has every needed column once.
 
-    A file without a header begins with a person's row, so the messages show only names that are surely column names.
+    A file without a header begins with the row of a person. So messages show only names that are certainly column names.
 
     Raises
     ------

@@ -1,9 +1,10 @@
 """Count the texts of columns without a list of categories. As in `door`, only `spend` gives access to the counts.
 
-A text is taken without spaces around it and cut after 100 characters, and a number has one form (12 for 12.0). So it is a
-function of its row alone (theory 1.8, reading row by row). Every text is counted: with a limit on their number, one row could
-displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number of rows, or of
-persons. Before the charge, the memory for the stated number is compared with the machine's.
+A text is counted without spaces around it and cut after 100 characters, and a number has one form (12 for 12.0). So the counted
+text is a function of its row alone (theory 1.8, reading row by row). Every text is counted. With a limit on the number of
+texts, one row could displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number
+of rows, or of persons if there is a key. Before the charge, the memory for the stated number is compared with the memory of
+the machine.
 
 With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until then numbers stand
 for the texts of all rows that may be a first row, in the order of the file. Counts and outputs do not depend on this order.
@@ -35,11 +36,13 @@ from synthrelease.sources.source import Source
 
 Result = TypeVar("Result")
 LONGEST = 100
-"""Number of characters of a text that are kept; the rest is cut off."""
+"""Number of characters of a text that are kept. The rest is cut off."""
 
 
 class PrivateTexts:
-    """The number of rows with each text, by column; "" stands for a gap. Only a planned charge gives access to these counts."""
+    """The number of rows with each text, by column. "" stands for a missing value. Only a planned charge gives access to
+    these counts.
+    """
 
     def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):
         self.__columns = columns
@@ -50,7 +53,7 @@ class PrivateTexts:
 
         Raises
         ------
-        BudgetError, PrivateFailure : as `Door.spend`.
+        BudgetError, PrivateFailure : as in `Door.spend`.
         """
         self._meter.take(charge)
         return opaque(lambda: mechanism(self.__columns))
@@ -88,12 +91,12 @@ def count_texts(
 
     Parameters
     ----------
-    columns : the columns, each with the texts that mean a gap in addition to those of the policy.
+    columns : the columns, each with the texts that stand for a missing value in addition to the texts of the policy.
     unit : how rows belong to persons. With a key, the first rows of each person are counted.
 
     Raises
     ------
-    InputError : as `reading.batches`, with the name of the file and no cause that saw a value.
+    InputError : as in `reading.batches`, with the name of the file and no cause that saw a value.
     """
     problem, counted, rule = "", dict[str, Counter[str]](), _Numbered(columns, policy)
     key, nothing = [] if unit.key is None else [unit.key, *unit.order], Schema(columns=())
@@ -116,7 +119,7 @@ def count_texts(
 
 
 def normal_form(text: str | None, policy: InputTable, missing: Collection[str] = ()) -> str:
-    """Return the form in which a text is counted; "" for a gap."""
+    """Return the form in which a text is counted; "" for a missing value."""
     stripped = "" if text is None else text.strip()
     return (
         ""

@@ -1,15 +1,15 @@
 """Find the atomic bin of each value in the private file, by public rules for that value alone.
 
-Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written, and
-then without trailing zeros of a fraction, in the text and in the list: 12.0 (as pandas writes 12 in a column with missing
-values), 12.00 and 12 are the same, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0; 012 and +12 are different. So a number
-matches the same entry of the specification from a text file and from a file that stores numbers (`texts.LazyTexts.numbers`). A
-text that the specification lists as a category or code is this category, even if [input] lists it as a missing value. A text
-that is a missing value is no number and no date. If only the first characters of a text are its code, the whole text decides
-whether it is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and
-inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no number. `data.dates` reads dates as written,
-whatever the time zone. The random group of a cluster is a public digest of its text and so, like every bin, a function of the
-row alone.
+Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. Then
+they are looked up without trailing zeros of a fraction, in the text and in the list. So 12.0 (as pandas writes 12 in a column
+with missing values), 12.00 and 12 are the same, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0. But 012 and +12 are different.
+So a number matches the same entry of the specification in a text file and in a file that stores numbers
+(`texts.LazyTexts.numbers`). A text that the specification lists as a category or code is this category, even if [input] lists
+it as a missing value. A text that is a missing value is not a number or a date. If only the first characters of a text are its
+code, the whole text decides whether it is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and
+1_000 are not integers, and inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no number.
+`data.dates` reads dates as written, whatever the time zone. The random group of a cluster is a public digest of its text and
+so, like every bin, a function of the row alone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Digits:
-    """The bins of a column in the rows of a batch. They are private, and the repr shows nothing.
+    """The bins of a column in the rows of a batch. They are private, and the repr does not show them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Digits:
         return self.of_text[self.codes]
 
     def kinds(self) -> dict[int, int]:
-        """Return the number of rows with each of MISSING, OUTSIDE and WRONG, for those that occur."""
+        """Return the number of rows by kind: MISSING, OUTSIDE and WRONG. Kinds without rows are left out."""
         if self.of_text.min(initial=0) >= 0:
             return {}
         rows = self.rows()
@@ -60,11 +60,12 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """A cache of the bins of a column's texts, so that the rule is evaluated once for each text and not once for each batch.
+    """A cache of the bins of a column's texts. The rule is evaluated once for each text, not once for each batch.
 
     Parameters
     ----------
-    rule : function from a text to its bin. It depends on that text alone, so the cache has no effect on results.
+    rule : function that takes a text and returns its bin. The bin depends on this text alone, so the cache has no effect on
+        results.
     """
 
     MOST = 2**17
@@ -96,7 +97,8 @@ def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable
 
     Parameters
     ----------
-    known : cached bins of the texts of this column, by their decimal mark. It is filled here, and empty before the first batch.
+    known : cached bins of the texts of this column, by their decimal mark. The cache is filled here, and is empty before the
+        first batch.
     """
     cells = columns[column.source]
     if column.minus is not None:
@@ -144,7 +146,7 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
     """Return the bins of the numbers of days, or completed years, between the dates of two columns.
 
-    The number is missing if either date is missing. A text that is no date makes it WRONG, whatever the other text is.
+    The number is missing if either date is missing. If a text is not a date, the number is WRONG, whatever the other text is.
     """
     for side, dates in (("ends", column.dates), ("starts", column.minus_dates)):
         if side not in known:
@@ -161,7 +163,7 @@ def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable
 
 
 def _ordinal_of_text(dates: DateFormat | None, column: Column, policy: InputTable) -> Callable[[str | None], int]:
-    """Return a function that reads one text: the positive number of the day, or MISSING or WRONG."""
+    """Return a function that reads a text and returns the positive number of the day, or MISSING or WRONG."""
     missing = _Listed({}, _missing_texts(column, policy), MISSING, ".")
 
     def ordinal_of(text: str | None) -> int:
@@ -178,12 +180,13 @@ def _missing_texts(column: Column, policy: InputTable) -> Sequence[str]:
 
 
 class _Listed:
-    """The meanings of texts in the specification. A text as written takes precedence over a text without spaces, and this over
-    a number. Among several equal numbers, the first listed one counts.
+    """The meanings of texts in the specification. The text as written has precedence, then the text without spaces, then its
+    number. Among several equal numbers, the first in the list counts.
 
     Parameters
     ----------
-    values, missing : texts with their bins, and texts of missing values, which mean `absent` unless `values` has them.
+    values, missing : texts with their bins, and texts of missing values. A missing value means `absent`, unless `values` has
+        its text.
     decimal : the decimal mark in these texts.
     """
 
@@ -197,7 +200,7 @@ class _Listed:
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
-        """Return the meaning of a text, which may have another decimal mark; None if it is not listed."""
+        """Return the meaning of a text, which may have another decimal mark; None if the text is not listed."""
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
@@ -213,7 +216,9 @@ def absent(column: Column) -> int:
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function from a text to its atomic bin, the bin of missing values, or MISSING, OUTSIDE or WRONG."""
+    """Return a function that takes a text and returns its atomic bin, the bin of missing values, or MISSING, OUTSIDE or
+    WRONG.
+    """
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
@@ -239,8 +244,8 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def number_form(text: str, decimal: str) -> str | None:
-    """Return a number with a point and without trailing zeros, such as 12 for 12.00 and 12; None for a text that is no plain
-    number.
+    """Return a number with a point and without trailing zeros, such as 12 for 12.00 and 12; None for a text that is not a
+    plain number.
     """
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
     if match is None or not (match[2] or match[3]):
@@ -250,12 +255,12 @@ def number_form(text: str, decimal: str) -> str | None:
 
 
 def _with_point(text: str, decimal: str) -> str:
-    """Return a number with a decimal point. A number with another mark than `decimal` becomes a text that is no number."""
+    """Return a number with a decimal point. A number with another mark than `decimal` becomes a text that is not a number."""
     return text if decimal == "." else "" if "." in text else text.replace(decimal, ".")
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """Return the number in the text, or the part of its date; NaN if there is none."""
+    """Return the number in the text, or the part of its date; NaN if the text has none."""
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))

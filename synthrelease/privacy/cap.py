@@ -1,7 +1,7 @@
 """Account for a scout and a release together, under one cap that is fixed before the scout (theory 9.19, one cap).
 
 A scout is a first, noisy look at the columns of a register without a public file. The charges of the release are chosen after
-the scout's results were read. So the guarantee is the cap, even if the release costs less: Gaussian parts share one budget.
+the scout's results are known. So the guarantee is the cap, even if the release costs less. Gaussian parts share one budget.
 Pure parts have a separate epsilon, which is also fixed beforehand. With a delta of 0 all parts are pure, and their epsilons add
 up.
 """
@@ -30,16 +30,16 @@ class Cap:
 
     Attributes
     ----------
-    epsilon, delta : the guarantee for scout and release together; delta is 0 where scout and release are pure.
+    epsilon, delta : the guarantee for scout and release together; delta is 0 if both are pure.
     rho : the cost of the scout, which is mu-Gaussian with rho = mu^2 / 2, apart from texts that no codebook lists; 0 for a pure
         scout.
-    rare : upper bound of the probability, over all columns of such texts, that a text of one single row is published.
+    rare : upper bound on the probability, over all columns with such texts, that a text of a single row is published.
     tests : the epsilon reserved for pure parts of the release, such as its joint test; with delta 0, the epsilon of the whole
         release.
 
     Raises
     ------
-    Unexpected : for inconsistent values, and where the scout leaves the release no budget.
+    Unexpected : when values are inconsistent, or the scout leaves no budget for the release.
 
     Examples
     --------
@@ -66,13 +66,13 @@ class Cap:
 
     @property
     def pure(self) -> bool:
-        """Return whether scout and release are pure: their delta is 0."""
+        """Return whether scout and release are pure, that is, delta is 0."""
         return self.delta == 0
 
     @property
     def rare_delta(self) -> Fraction:
-        """Return the part of delta for texts that occur in only one of two neighbouring files: (1 + e^epsilon) times their
-        probability.
+        """Return the part of delta for texts that occur in only one of two neighbouring files: (1 + e^epsilon) times the
+        probability that such a text is published.
         """
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
@@ -88,8 +88,8 @@ class Cap:
 
     @property
     def alone(self) -> Fraction:
-        """Return the epsilon of the scout alone: for a pure cap the part of epsilon that tests leave, otherwise the scout's rho
-        converted at the delta of all Gaussian parts.
+        """Return the epsilon of the scout alone. For a pure cap, this is the epsilon that `tests` leaves; otherwise, the
+        scout's rho converted at the delta of all Gaussian parts.
         """
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
@@ -99,7 +99,7 @@ class Cap:
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
-        """Return the approximate standard deviation of the noise of numbers that cost this much.
+        """Return the approximate standard deviation of the noise of numbers with this cost.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Cap:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return the charges of the scout, as parts of the release's charge tree."""
+        """Return the charges of the scout as parts of the release's charge tree."""
         if self.pure:
             return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
@@ -126,7 +126,7 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
     Raises
     ------
-    BudgetError : for a part that is not Gaussian and not pure, or for parts that exceed the cap.
+    BudgetError : when a part is neither Gaussian nor pure, or the parts exceed the cap.
     """
     rho, tests = _spent(parts)
     if tests > cap.tests or rho > cap.rho_left:
@@ -139,7 +139,7 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
 
 def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
-    """Return a node of the charge tree that states a cap above its parts. Raises BudgetError where the parts exceed the cap."""
+    """Return a node of the charge tree that states a cap above its parts. Raises BudgetError if the parts exceed the cap."""
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
     within = left == rho == 0 and tests <= epsilon
@@ -150,8 +150,8 @@ def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, .
 
 
 def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
-    """Return the sum of the rhos of Gaussian parts, and the sum of the epsilons of pure parts. Raises BudgetError for any other
-    part.
+    """Return the sum of the rhos of Gaussian parts, and the sum of the epsilons of pure parts. Raises BudgetError for any
+    other part.
     """
     apart = [summand for part in parts for summand in summands(part)]
     if not all(part.gaussian or part.pure for part in apart):
@@ -164,10 +164,10 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the smallest noisy count at which a text is published, for a column without a list of texts whose counts cost
-    `rho`.
+    """Return the smallest noisy count at which a text is published, for a column without a public list of texts whose counts
+    cost `rho`.
 
-    The second value is an upper bound of the probability that a text of one row reaches this threshold. The threshold is 7
+    The second value is an upper bound on the probability that a text of one row reaches this threshold. The threshold is 7
     standard deviations, rounded up, plus 2.
 
     Privacy

@@ -21,25 +21,25 @@ from synthrelease.errors import BudgetError, InputError, Unexpected
 from synthrelease.privacy.curves import RenyiCurve, above, curve_of_pure, zcdp
 
 _MOST_DIGITS = 330
-"""Largest number of digits of an epsilon: enough for the smallest and largest floats."""
+"""Largest number of digits of an epsilon, which is enough for the smallest and largest floats."""
 
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
 ADDED = "sum of curves and of pure parts, stated at delta"
 GENERATION = "generation"
-"""The name of the charge of a fit, or of measurements that all rounds share; other code recognises the charge by it."""
+"""The name of the charge of a fit, or of measurements that all rounds share. Other code recognises this charge by its name."""
 ONE_ROUND = "one round"
-"""The name of the sum of what a round costs."""
+"""The name of the sum of the costs of a round."""
 MODELS = "models"
 """The name of the charge of all [[models]]."""
 JOINT_TEST = "joint test of all criteria"
-"""The name of the charge of the test that decides a round for all criteria together."""
+"""The name of the charge of the test that decides a round by all criteria together."""
 PRICED = "private selection: price of the law of the number of rounds"
 REPLACING = "replacing a record: removing one and adding one"
 IN_PARALLEL = "in parallel: the largest over random pieces"
 TOGETHER = "one mechanism at the sum of its parts"
 WITHIN_CAP = "within a cap that was fixed before the scout"
-"""How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
+"""The composition rule by which a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
@@ -71,7 +71,7 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Return a rational as a decimal text. An inexact decimal is rounded up in the tenth decimal place, so that no cost is
+    """Return a rational as a decimal text. An inexact decimal is rounded up in the tenth decimal place, so no cost is
     understated.
     """
     scaled = -((-value * 10**10) // 1)
@@ -87,17 +87,17 @@ def rounded_down(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """A node of the charge tree: what a mechanism, or a composition of mechanisms, costs.
+    """A node of the charge tree: the cost of a mechanism, or of a composition of mechanisms.
 
     Attributes
     ----------
     name : unique among the leaves of a plan.
-    epsilon, delta : the total cost of the node; epsilon and delta are 0 where a curve states the cost.
+    epsilon, delta : the total cost of the node; both are 0 if a curve states the cost.
     renyi : the Renyi curve of a node without an (epsilon, delta) of its own; None otherwise.
-    gaussian : whether a rho-zero-concentrated mechanism is also mu-Gaussian, rho = mu^2 / 2 (`privacy.curves`).
+    gaussian : whether a rho-zero-concentrated mechanism is also mu-Gaussian with rho = mu^2 / 2 (`privacy.curves`).
     because : the theorem or mechanism that proves the cost, in words.
-    reason : the steward's reason for this budget; empty where none was given.
-    rule : the composition rule by which the node follows from its parts, for programs that check the sum.
+    reason : the steward's reason for this budget; empty if none was given.
+    rule : the composition rule by which the node follows from its parts, for programs that check the composition.
     parts : the charges that the node composes; empty for a single mechanism.
     """
 
@@ -130,12 +130,12 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """Return the Renyi curve. A pure epsilon is converted to epsilon^2 / 2 zero-concentrated. In a sum, each part is
-        converted separately.
+        """Return the Renyi curve. A pure epsilon becomes (epsilon^2 / 2)-zero-concentrated. In a sum, each part is converted
+        separately.
 
         Raises
         ------
-        BudgetError : for delta > 0, which bounds no Renyi divergence.
+        BudgetError : when delta > 0, because such a charge bounds no Renyi divergence.
         """
         if self.renyi is not None:
             return self.renyi
@@ -150,7 +150,7 @@ class Charge:
 
     @property
     def explained(self) -> str:
-        """Return the reason for the charge in the shorter words of plan and desk; `because` is the text of release.json."""
+        """Return the reason for the charge, in the short words of plan and desk. `because` has the text of release.json."""
         if self.parts and all(part.because.startswith("K-norm mechanism") for part in self.parts):
             return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
         if self.rule == PRICED:
@@ -161,7 +161,7 @@ class Charge:
         return self.because
 
     def leaves(self) -> Iterator[Charge]:
-        """Yield the single mechanisms below this node; a node without parts yields itself."""
+        """Yield the single mechanisms below this node. A node without parts yields itself."""
         if not self.parts:
             yield self
         for part in self.parts:
@@ -179,14 +179,14 @@ def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
 
 
 def gaussian(name: str, rho: Fraction, because: str) -> Charge:
-    """Return the charge of one mu-Gaussian mechanism, rho = mu^2 / 2, that reads private counts once; it is also
+    """Return the charge of one mu-Gaussian mechanism, rho = mu^2 / 2, that reads private counts once. The mechanism is also
     rho-zero-concentrated.
     """
     return replace(zero_concentrated(name, rho, f"Gaussian, {because}"), gaussian=True)
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
-    """Compose parts in sequence, adaptively: epsilons and deltas add. If any part is a curve, all parts are added as curves.
+    """Compose parts in sequence, adaptively: epsilons and deltas add up. If any part is a curve, all parts are added as curves.
 
     Theory 1.1, sequential composition.
     """
@@ -198,14 +198,13 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
 
 
 def together(name: str, *parts: Charge) -> Charge:
-    """Return several pure charges as one pure mechanism, at the sum of their epsilons. Its Renyi curve is the curve of this
-    sum.
+    """Return several pure charges as one pure mechanism, with the sum of their epsilons and the Renyi curve of this sum.
 
     Theory 4.4, figures that share a noise.
 
     Raises
     ------
-    BudgetError : for a part that is not pure.
+    BudgetError : when a part is not pure.
     """
     if not all(part.pure for part in parts):
         raise BudgetError(f"The charge {name!r} is one pure mechanism, and not all of its parts are pure.")
@@ -214,14 +213,15 @@ def together(name: str, *parts: Charge) -> Charge:
 
 
 def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
-    """Charge mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta.
+    """Charge mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta
+    count.
 
     Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. If any part is a curve,
-    all parts count as curves, and the node has the largest value of each coefficient, which is an upper bound of every curve.
+    all parts count as curves. The node then has the largest value of each coefficient, which is an upper bound on every curve.
 
     Raises
     ------
-    BudgetError : without parts, or for a delta beside a curve.
+    BudgetError : when there are no parts, or a part has a delta beside a curve.
     """
     if not parts:
         raise BudgetError(f"The charge {name!r} is the largest of its parts, and there are none.")
@@ -238,11 +238,11 @@ def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
 
 
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
-    """Return the epsilon at this delta of a curve, or of a sum of curves and pure parts, rounded up.
+    """Return the epsilon, rounded up, of a curve or of a sum of curves and pure parts at this delta.
 
-    Some pure parts add their epsilons directly, in decreasing order of epsilon; the other pure parts count as curves. The
-    number of parts that are added directly is chosen to make the total smallest. Where every curve is Gaussian, the conversion
-    is exact (theory 9.14, exact Gaussian curve).
+    Some pure parts, those with the largest epsilons, add their epsilons directly. The other pure parts count as curves. The
+    number of parts that are added directly is chosen to minimise the total. If every curve is Gaussian, the conversion is exact
+    (theory 9.14, exact Gaussian curve).
     """
     from synthrelease.privacy import curves as gaussian  # here, for readers of a release convert nothing
 
@@ -262,12 +262,12 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the parts whose sum a charge is, with sums of sums flattened; a charge that is no sum is its only part."""
+    """Return the parts of a sum, with sums of sums flattened. A charge that is not a sum is its only part."""
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:
-    """Raise BudgetError for a delta at which no curve can be stated."""
+    """Raise BudgetError if no curve can be stated at this delta."""
     if not 0 < delta < 1:
         raise BudgetError(
             "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
@@ -276,13 +276,13 @@ def check_above_0(delta: Fraction) -> None:
 
 
 class Meter:
-    """Tracks the planned charges: each may be spent once, and no other charge may be spent."""
+    """A record of the planned charges. Each may be spent once, and no other charge may be spent."""
 
     def __init__(self, planned: Sequence[Charge]):
         self._left = {charge.name: charge for charge in planned}
 
     def take(self, charge: Charge) -> None:
-        """Mark a charge as spent. Raises BudgetError when it was not planned, or was spent already."""
+        """Mark a charge as spent. Raises BudgetError if the charge was not planned or was already spent."""
         planned = self._left.get(charge.name)
         if planned is None or planned.price != charge.price:
             raise BudgetError(
@@ -291,7 +291,7 @@ class Meter:
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Mark a charge as spent, or several charges that pay for one output together. Raises BudgetError as `take`."""
+        """Mark a charge as spent, or several charges that pay for one output together. Raises BudgetError as `take` does."""
         for charge in [charges] if isinstance(charges, Charge) else charges:
             self.take(charge)
 
@@ -303,9 +303,8 @@ NUMBER_OF_ROWS = "number of rows"
 
 
 SHORTFALL = Fraction(1, 1000)
-"""Largest probability that the noisy count minus the margin exceeds the number of kept rows; public filler rows then complete
-the table.
-"""
+"""Largest probability that the noisy count minus the margin exceeds the number of kept rows. In this case, public filler
+rows complete the table."""
 
 
 Way = Literal["whole", "counted", "stated", "exact"]
@@ -313,15 +312,16 @@ Way = Literal["whole", "counted", "stated", "exact"]
 
 @dataclass(frozen=True, kw_only=True)
 class RowsRule:
-    """The rule that determines the number m of rows that a release uses. N is the number of rows of the file, K of the kept
-    rows.
+    """The rule that determines the number m of rows that a release uses. N is the number of rows of the file, and K the number
+    of kept rows.
 
     Attributes
     ----------
-    way : "whole": no row can be excluded, m = N. "counted": m is a noisy count of the kept rows minus `margin`. "stated": m is
-        a number in the specification. "exact": m = K is published exactly; whether a record is kept is then not protected.
+    way : "whole" means that no row can be excluded, and m = N. "counted" means that m is a noisy count of the kept rows minus
+        `margin`. "stated" means that m is a number in the specification. "exact" means that m = K is published exactly; then it
+        is not protected whether a record is kept.
     epsilon : the epsilon of the noisy count, > 0; None for the other rules.
-    stated : the number in the specification; None where there is none.
+    stated : the number in the specification; None if there is none.
     """
 
     way: Way = "whole"
@@ -330,7 +330,7 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """Return the charge for the number of rows; None where there is no noisy count."""
+        """Return the charge for the number of rows; None if there is no noisy count."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
@@ -349,25 +349,24 @@ class RowsRule:
 
 
 def check_stated(rule: RowsRule, n_file: int) -> None:
-    """Raise InputError when a stated number of rows exceeds the number in the file, which is public."""
+    """Raise InputError if a stated number of rows exceeds the number of rows in the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
         raise InputError(f"expected a file of at least {rule.stated} rows, as [input] rows states, found {n_file}.")
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"
-"""What `rows = "exact"` does not protect, for documents."""
+"""The text in documents that says what `rows = "exact"` does not protect."""
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """Return texts of the facts that are published exactly and are equal for all neighbours (theory 10, statement of the
+    """Return texts about the facts that are published exactly and are equal for all neighbours (theory 10, statement of the
     guarantee).
 
     Parameters
     ----------
     way : the rule in `RowsRule`.
-    n_file, n : number of rows of the file, and of the rows that the release uses.
-    persons : number of persons in the file, where a key identifies persons; the number of rows is then not public. None
-        otherwise.
+    n_file, n : number of rows of the file, and number of rows that the release uses.
+    persons : number of persons in the file, if a key identifies persons. The number of rows is then not public. None otherwise.
     """
     schema = "the schema: columns, bounds, bins and categories"
     if way == "exact":

@@ -1,13 +1,13 @@
 """Add Renyi and Gaussian privacy curves, and convert them to (epsilon, delta), with certified rounding.
 
-A mechanism has the curve r when, for every order a > 1 and all neighbours, the Renyi divergence of order a between its two
-output distributions is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All
-curves in this module have the form
+A mechanism has the curve r if, for every order a > 1 and all neighbours, the Renyi divergence of order a between the two output
+distributions is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves in
+this module have the form
 
     r(a) = rho a + constant + log_mean / (a - 1):
 
 The coefficient rho alone is zero-concentrated differential privacy (Bun & Steinke 2016); the other two coefficients come from a
-selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no guarantee is understated.
+selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no cost is understated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from synthrelease.privacy.exact_bounds import Between, complement, exponential, 
 # exponentials as in `privacy.exact_bounds`. No float is involved.
 
 _NORMAL_GUARD = 32
-"""Additional bits of the computation, which make the bounds close; the bounds hold for any number of bits."""
+"""Additional bits of the computation, which make the bounds close. The bounds hold for any number of bits."""
 
 
 def within(square: Fraction, bits: int) -> Between:
@@ -56,8 +56,8 @@ def below(point: Fraction, bits: int) -> Between:
 def _series(square: Fraction, bits: int) -> Between:
     """Return bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
 
-    Where the odd number is at least 2 x^2, each term is at most half of the previous term. So all omitted terms add up to at
-    most the last computed term.
+    If the odd number is at least 2 x^2, each term is at most half of the previous term. So all omitted terms add up to at most
+    the last computed term.
     """
     above, under = square.as_integer_ratio()
     low = high = lower = upper = 1 << bits
@@ -92,12 +92,12 @@ _DIGITS = 50
 _STATED = 10**9
 """Epsilons are rounded up to multiples of 1 / _STATED = 1e-9."""
 SLACK = Fraction(1, 10**30)
-"""An upper bound of all rounding errors of a few dozen operations with 50 digits on numbers below 1e12."""
+"""An upper bound on all rounding errors of a few dozen operations with 50 digits on numbers below 1e12."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RenyiCurve:
-    """A Renyi curve: rho * order + constant + log_mean / (order - 1) for every order > 1; all coefficients are at least 0."""
+    """A Renyi curve: rho * order + constant + log_mean / (order - 1) for every order > 1. All coefficients are at least 0."""
 
     rho: Fraction = Fraction(0)
     constant: Fraction = Fraction(0)
@@ -118,7 +118,7 @@ class RenyiCurve:
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
-        """Return the formula of the curve as a text, with coefficients rounded up; a is the order."""
+        """Return the formula of the curve as text, with coefficients rounded up. In it, a is the order."""
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
         return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
@@ -131,7 +131,7 @@ class RenyiCurve:
 
         Raises
         ------
-        ValueError : unless 0 < delta < 1.
+        ValueError : when delta is not between 0 and 1.
         """
         if not 0 < delta < 1:
             raise ValueError("a Renyi curve yields (epsilon, delta) only for a delta above 0 and below 1")
@@ -161,7 +161,7 @@ def curve_of_pure(epsilon: Fraction) -> RenyiCurve:
 
 
 def above(*curves: RenyiCurve) -> RenyiCurve:
-    """Return an upper bound of several curves: the curve with the largest value of each coefficient."""
+    """Return an upper bound on several curves: the curve with the largest value of each coefficient."""
     return RenyiCurve(
         rho=max(curve.rho for curve in curves),
         constant=max(curve.constant for curve in curves),
@@ -178,11 +178,11 @@ def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction)
         r'(a) = r(a) + (1 + eta) ((1 - 1/a2) r(a2) + ln(1/gamma) / a2) + ln(E[K]) / (a - 1).
 
     For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2). It is smallest at a2 = sqrt(ln(1/gamma) /
-    rho), or at a2 = 1 where this root is below 1.
+    rho), or at a2 = 1 if this root is below 1.
 
     Raises
     ------
-    ValueError : for a round that is not zero-concentrated (a selection inside a selection), or parameters outside their range.
+    ValueError : when a round is not zero-concentrated (a selection inside a selection), or parameters are outside their range.
     """
     if one_round.constant or one_round.log_mean:
         raise ValueError("a round of a selection must be zero-concentrated")
@@ -231,7 +231,7 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest error rate of any guess between two equally likely neighbouring files, rounded down.
+    """Return the smallest error rate, rounded down, of any guess which of two equally likely neighbouring files was used.
 
     The error rate is (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """
@@ -284,7 +284,7 @@ STEPS = 10**9
 """Epsilons are multiples of 1 / STEPS."""
 _FINE = 10**15
 LARGEST_RHO = 200
-"""Above this rho the Renyi conversion is used, because its relative loss is small there."""
+"""Largest rho with the exact conversion. Above it, the Renyi conversion is used, whose relative loss is small there."""
 _ROOT_GUARD = 100
 _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)
 """Pr[N < -64] is below e^(-64^2 / 2), which is below 2^-2900."""
@@ -292,12 +292,12 @@ _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)
 
 @lru_cache(maxsize=1024)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest epsilon, a multiple of 1e-9, such that a Gaussian rho yields (epsilon, delta)-DP (theory 9.14, exact
-    Gaussian curve).
+    """Return the smallest epsilon, as a multiple of 1e-9, such that a Gaussian rho gives (epsilon, delta)-DP (theory 9.14,
+    exact Gaussian curve).
 
     Raises
     ------
-    ValueError : unless 0 < delta < 1.
+    ValueError : when delta is not between 0 and 1.
     """
     if not 0 < delta < 1:
         raise ValueError("a Gaussian guarantee yields (epsilon, delta) only for a delta above 0 and below 1")
@@ -311,8 +311,8 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho, rounded down and at most `LARGEST_RHO`, whose Gaussian guarantee at this delta is at most
-    epsilon.
+    """Return the largest rho whose Gaussian guarantee at this delta is at most epsilon. It is rounded down and at most
+    `LARGEST_RHO`.
     """
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError("a rho is looked for within an epsilon above 0 and a delta above 0 and below 1")
@@ -327,7 +327,7 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
     """Return the delta of a mu-Gaussian mechanism at an epsilon, rounded up by a relative amount of about 1e-30.
 
-    It is Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], N standard normal.
+    The delta is Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], N standard normal.
     """
     if not mu:
         return Fraction(0)
@@ -343,7 +343,7 @@ def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
 def choice_epsilon(rho: Fraction) -> Fraction:
     """Return the largest epsilon, rounded down, of an exponential mechanism whose Gaussian cost is rho.
 
-    It is 2 ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
+    The epsilon is 2 ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
     return 2 * pure_epsilon_of(rho)
 
@@ -351,7 +351,7 @@ def choice_epsilon(rho: Fraction) -> Fraction:
 def pure_epsilon_of(rho: Fraction) -> Fraction:
     """Return the largest epsilon, rounded down, of a pure mechanism whose Gaussian cost is rho.
 
-    It is ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
+    The epsilon is ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
     mu = root(2 * rho, up=False)
     bits = _ROOT_GUARD + math.ceil(float(mu) ** 2)
@@ -375,8 +375,8 @@ def root(value: Fraction, *, up: bool) -> Fraction:
 
 
 def _least(holds: Callable[[int], bool], guess: int) -> int:
-    """Return the smallest step >= 0 from which a monotone condition holds: search from a guess in doubling steps, then
-    bisect.
+    """Return the smallest step >= 0 from which a monotone condition holds. The search starts at a guess with doubling steps
+    and then bisects.
     """
     low, high, width = -1, max(0, guess), 1
     if holds(high):
@@ -394,7 +394,7 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _guess(mu: float, delta: Fraction) -> int:
-    """Return an approximate epsilon, in steps of 1 / STEPS, computed in floating point."""
+    """Return an approximate epsilon in steps of 1 / STEPS, computed in floating point."""
     target = _log(delta)
     highest = mu * mu / 2 + mu * (2 + math.sqrt(-2 * target))
     return math.ceil(_begins(lambda epsilon: _is_within(mu, epsilon, target), highest) * STEPS)
@@ -407,7 +407,7 @@ def _is_within(mu: float, epsilon: float, target: float) -> bool:
 
 
 def _begins(holds: Callable[[float], bool], high: float) -> float:
-    """Return the number between 0 and `high` from which a monotone condition holds, by bisection in floating point."""
+    """Return, by bisection in floating point, the number between 0 and `high` from which a monotone condition holds."""
     low = 0.0
     for _ in range(100):
         middle = (low + high) / 2

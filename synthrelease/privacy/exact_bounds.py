@@ -1,9 +1,8 @@
-"""Bound the cumulative probabilities of integer distributions (geometric, half Gaussian) by whole numbers, to any number of
-bits.
+"""Bound the cumulative probabilities of integer distributions (geometric, half Gaussian) by integers, with any number of bits.
 
-A law yields, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high. The integers are sums and products of
-integers, rounded down for the lower bound and up for the upper bound, and of exponentials that Python's decimal arithmetic
-rounds correctly.
+A distribution (`Law`) yields, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high. The integers are sums and
+products of integers, rounded down for the lower bound and up for the upper bound, and of exponentials that Python's decimal
+arithmetic rounds correctly.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 _LAW_GUARD = 96
-"""Additional bits of the computation, which make the bounds close; the bounds hold for any number of bits."""
+"""Additional bits of the computation, which make the bounds close. The bounds hold for any number of bits."""
 
 
 class Between(NamedTuple):
-    """A lower and an upper integer bound of a number times 2^bits."""
+    """A lower and an upper integer bound on 2^bits times a number."""
 
     low: int
     high: int
@@ -32,7 +31,8 @@ class Law(Protocol):
     def below(self, bits: int) -> Iterator[Between]:
         """Yield bounds of 2^bits Pr[X < i] for i = 1, 2, ..., as long as Pr[X < i] is below 1.
 
-        For an unbounded X it yields at least all i with Pr[X >= i] > 2^-bits; the last bounds also hold for all further i.
+        For an unbounded X, bounds are yielded for at least all i with Pr[X >= i] > 2^-bits. The last bounds also hold for all
+        further i.
         """
         ...
 
@@ -78,7 +78,7 @@ class HalfGaussian:
 
     def below(self, bits: int) -> Iterator[Between]:
         """Yield bounds of 2^bits Pr[X < i] from the partial sums of the weights exp(-rate i^2). Each ratio of neighbouring
-        weights is exp(-2 rate) times the previous one.
+        weights is exp(-2 rate) times the previous ratio.
 
         The ratios decrease, so the omitted weights add up to at most the first omitted weight / (1 - the next ratio).
         """
@@ -100,7 +100,7 @@ class HalfGaussian:
 def exponential(exponent: Fraction, bits: int) -> Between:
     """Return bounds of 2^bits exp(-exponent), exponent > 0.
 
-    The quotient is rounded outwards, the exponential is rounded correctly and then moved one step outwards.
+    The quotient is rounded outwards. The exponential is rounded correctly and then moved one step outwards.
     """
     digits = bits * 30103 // 100_000 + 20
     down, up = Context(prec=digits, rounding=ROUND_FLOOR), Context(prec=digits, rounding=ROUND_CEILING)
@@ -120,5 +120,5 @@ def complement(bounds: Between, unit: int) -> Between:
 
 
 def quotient(part: Between, whole: Between, bits: int) -> Between:
-    """Return bounds of 2^bits part / whole; the upper bound is at most 2^bits, because the quotient is a probability."""
+    """Return bounds of 2^bits part / whole. The upper bound is at most 2^bits, because the quotient is a probability."""
     return Between((part.low << bits) // whole.high, min(-((-part.high << bits) // whole.low), 1 << bits))

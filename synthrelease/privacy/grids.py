@@ -1,8 +1,8 @@
 """Compute the public properties of the noise of a statistic: the grid on which it is released, its standard deviation and
 tails.
 
-This module draws nothing and receives no private value. `privacy.noise` draws noise on these grids; readers of a release use
-the same functions.
+This module draws no noise and receives no private value. `privacy.noise` draws noise on these grids, and readers of a release
+use the same functions.
 """
 
 from __future__ import annotations
@@ -30,20 +30,19 @@ class NoiseGrid(NamedTuple):
 
 
 MOST_ROWS = 2**40
-"""Largest number of rows of a table: up to this number, counts, their sums with weights up to 2^20, and grids are proved to be
-exact enough (theory 9.2, figure on a grid).
-"""
+"""Largest number of rows of a table. Up to this number, counts, their sums with weights up to 2^20, and grids are proved to
+be exact enough (theory 9.2, figure on a grid)."""
 
 
 def grid_bits(rows: int) -> int:
-    """Return the number of bits that sets the step of a grid: 12 up to 2^35 rows, decreasing to 7 at 2^40 rows.
+    """Return the number of bits that determines the step of a grid: 12 up to 2^35 rows, decreasing to 7 at 2^40 rows.
 
     A step is at most the sensitivity / 2^bits, and more than half of that. A statistic of n rows ranges over at most n
     sensitivities, which are at most 2^48 steps, and the rounding of doubles moves the statistic by about n 2^-53 sensitivities.
 
     Raises
     ------
-    ValueError : for more than `MOST_ROWS` rows.
+    ValueError : when there are more than `MOST_ROWS` rows.
     """
     if rows > MOST_ROWS:
         raise ValueError("there are too many rows for figures in floating point")
@@ -52,7 +51,9 @@ def grid_bits(rows: int) -> int:
 
 @lru_cache
 def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the public grid on which a statistic of this sensitivity (finite, > 0), of a table of `rows` rows, is released."""
+    """Return the public grid on which a statistic is released, given its sensitivity (finite, > 0) and the number of rows of
+    its table.
+    """
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - grid_bits(rows))
     if step < 2.0**-1000:
         raise ValueError("the sensitivity is too small for floating-point figures")
@@ -63,10 +64,10 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """Return the grid of a statistic that shares one noise with other statistics.
 
-    All such statistics have the same sensitivity in steps, so that one record moves each of them by at most `shared_steps`
-    steps. The step is the sensitivity / 2^bits. The step is exact as a float, because only its exponent changes. But the step
-    is no power of two, so values are divided by it as fractions. It is never below the step of `noise_grid` (theory 4.4,
-    figures that share a noise).
+    All such statistics have the same sensitivity in steps: one record moves each of them by at most `shared_steps` steps. The
+    step is the sensitivity / 2^bits, which is exact as a float, because only the exponent changes. The step need not be a power
+    of two, so values are divided by it as fractions. It is never below the step of `noise_grid` (theory 4.4, figures
+    that share a noise).
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))
     if step < 2.0**-1000:
@@ -80,7 +81,7 @@ def shared_steps(rows: int = 1) -> int:
 
 
 def grid_point(value: float, step: float) -> int:
-    """Return the grid point, in steps, nearest to a released value; the computation is exact for every step."""
+    """Return the grid point, in steps, nearest to a released value. The computation is exact for every step."""
     return round(Fraction(value) / Fraction(step))
 
 
@@ -97,8 +98,8 @@ def laplace_sd(scale: Fraction) -> float:
 
 
 def gaussian_scale(variance: Fraction) -> float:
-    """Return the square root of a variance, rounded up. With variance = squared sensitivity / (2 rho), the noise is sqrt(2
-    rho)-Gaussian.
+    """Return the square root of a variance, rounded up. If the variance is squared sensitivity / (2 rho), the noise is
+    sqrt(2 rho)-Gaussian.
     """
     scale = math.sqrt(float(variance))
     while Fraction(scale) ** 2 < variance:
@@ -107,16 +108,16 @@ def gaussian_scale(variance: Fraction) -> float:
 
 
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
-    """Return an upper quantile: the noise of `laplace_figure`, with the rounding to the grid, exceeds it with at most this
-    probability.
+    """Return an upper quantile that the noise of `laplace_figure`, including the rounding to the grid, exceeds with at most
+    this probability.
 
-    The result is in the units of the statistic, on the grid of a table with one row. It is exact for the discrete distribution:
-    Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added, because rounding the statistic to the grid
-    may move it by half a step.
+    The result is in the units of the statistic, on the grid of a table with one row. The quantile is exact for the discrete
+    distribution: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added, because rounding the statistic
+    to the grid may move it by half a step.
 
     Raises
     ------
-    ValueError : unless 0 < probability < 1/2.
+    ValueError : when the probability is not between 0 and 1/2.
     """
     if not 0 < probability < Fraction(1, 2):
         raise ValueError("a tail probability must lie above 0 and below 1/2")

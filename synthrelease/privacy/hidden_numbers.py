@@ -20,11 +20,11 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
 
     Parameters
     ----------
-    law : pairs (number, probability); the probabilities sum to 1.
+    law : pairs (number, probability). The probabilities sum to 1.
 
     Raises
     ------
-    ValueError : for probabilities that are below 0 or do not add up to 1.
+    ValueError : when a probability is below 0, or the probabilities do not add up to 1.
     """
     parts = math.lcm(*(probability.denominator for _, probability in law))
     shares = [probability * parts for _, probability in law]

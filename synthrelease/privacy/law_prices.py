@@ -1,5 +1,5 @@
-"""Compute the privacy cost of a selection whose hidden number of rounds has finitely many values (theory 2b.7, certified
-price).
+"""Compute the privacy cost of a selection whose hidden number of rounds has finitely many possible values (theory 2b.7,
+certified price).
 
 For epsilon-DP rounds, with E = e^epsilon and q_k = Pr[K = k], the loop costs the larger of
 
@@ -10,12 +10,12 @@ v = E A / (1 - E A), 0 < v <= E,
 
     1 - E A = 1 / (1 + v),    1 - A = (E + (E - 1) v) / (E (1 + v)).
 
-*Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio
-f(x) / f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) =
-1 + v (E - 1) / E. So for v from a to b it is at most its value at x(a) and r(b). A cell is an interval of v. A cell whose bound
-exceeds the largest value found so far by more than the tolerance is halved; other cells are done. So at the end the supremum is
-at most the largest value found, plus the tolerance. Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E
-A) are below e^(2 a k), k the largest value of K.
+*Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio f(x)
+/ f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) = 1 + v (E
+- 1) / E. So for v from a to b it is at most its value at x(a) and r(b). A cell is an interval of v. A cell is halved if its
+bound exceeds the largest value found so far by more than the tolerance. At the end, the supremum is at most the largest value
+found, plus the tolerance. Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), k
+the largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
 the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
@@ -38,7 +38,7 @@ from synthrelease.privacy.grids import rounded_up
 
 MOST_ROUNDS = 10_000
 LARGEST_EPSILON = 300
-"""Largest epsilon of a round. The bounds of the rounding errors assume at most MOST_ROUNDS rounds and this epsilon."""
+"""Largest epsilon of a round. The bounds on rounding errors hold for at most MOST_ROUNDS rounds and this epsilon."""
 
 _TOLERANCE = Fraction(1, 10**7)
 _ROUNDING = Fraction(1, 10**8)
@@ -47,11 +47,11 @@ _ROOT_HALF = 0.7071067811865476
 _TERMS = 12
 
 Atoms = Sequence[tuple[int, Fraction]]
-"""The distribution of the number of rounds: pairs (rounds, probability), in ascending order of rounds."""
+"""The distribution of the number of rounds: pairs (rounds, probability) in ascending order of rounds."""
 
 
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
-    """Return an upper bound of the privacy cost of the loop that exceeds the exact cost by less than 2e-7.
+    """Return an upper bound on the privacy cost of the loop that exceeds the exact cost by less than 2e-7.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """Return (n,) upper bounds of both log ratios for odds between `low` and `high`, (n,) each.
+    """Return (n,) upper bounds on both log ratios for odds between `low` and `high`, (n,) each.
 
-    Where `low` equals `high`, the result is the larger log ratio itself.
+    If `low` equals `high`, the result is the larger log ratio itself.
     """
     near = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
     far = near / (1 + high * ((ratio - 1) / ratio))

@@ -2,17 +2,17 @@
 refunds.
 
 Inside one write transaction, `reserve` adds up all charges, compares the exact sum with the limit and appends the charge. It
-returns only once the charge is on the disk. A run that fails, crashes or is stopped stays charged.
+returns only after the charge is on the disk. A run that fails, crashes or is stopped stays charged.
 
 Every byte of a ledger is known before the private file is opened: the purpose (a title), the time, and the planned charge. A
-ledger records no outcome, end or duration of a run, so it reveals nothing about the data. Outcomes are omitted on purpose: if
+ledger records no outcome, end or duration of a run, so it reveals nothing about the data. Outcomes are omitted on purpose. If
 "released" and "nothing" were recorded, a missing record would reveal a failure, which the selection theorem does not cover.
 
 The ledger detects and refuses: an edited, removed, inserted or moved row (each hash covers the row and the hash before it); a
 truncated, damaged or foreign file; a ledger that is older than its head file or has different rows; a missing head file; the
 ledger of another dataset or of a newer version; a second name for the file.
 
-Where a release publishes its number of rows exactly, the ledger also stores the digest of its domain (the columns, bounds,
+If a release publishes its number of rows exactly, the ledger also stores the digest of its domain (the columns, bounds,
 categories and rules that determine which rows count). It then accepts such releases on this domain only, because two exact
 numbers of rows on different domains differ by an exact count of people that no charge covers.
 
@@ -26,13 +26,13 @@ A register that is released every year may have a plan over years, which is reco
 
 The ledger cannot detect the following from its files alone:
 
-- a ledger and its head file both replaced by older copies, or copied and both used: two copies do not know each other;
+- a ledger and its head file both replaced by older copies, or copied and both used: neither copy has the other copy's charges;
 - both deleted and a new ledger opened; a dataset that has a second ledger under another name or in another place;
-- both rewritten by somebody who computes the hashes anew: there is no secret in them;
+- both rewritten by somebody who computes the hashes again, because the hashes contain no secret;
 - a disk that says "written" and forgets at a power cut; file systems whose locks do not work (many network drives).
 
 To detect the first three, write the head of the last charge into a logbook that is kept elsewhere, and pass it as
-`expect_head`: a ledger without this charge is refused. The ledger guards against accidents and habits, not against its own
+`expect_head`: a ledger without this charge is refused. The ledger protects against accidents and habits, not against its own
 steward.
 """
 
@@ -83,7 +83,7 @@ UNSPENT = "No private data were read, nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
-    """Raise BudgetError where a plan over years cannot be recorded: there is already a plan or another entry, or the plan
+    """Raise BudgetError if a plan over years cannot be recorded: there is already a plan or another entry, or the plan
     exceeds a limit of the ledger.
     """
     if statement.horizon is not None:
@@ -108,9 +108,9 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError for a release that does not fit the plan over years. The release has another plan or a year outside the
-    plan, is a second release of a year that the plan does not allow, costs more than planned, or names an earlier release that
-    the ledger lacks.
+    """Raise BudgetError if a release does not fit the plan over years. The release has another plan or a year outside the
+    plan, is a second release of a year that the plan does not allow, costs more than planned, or names an earlier release
+    that the ledger lacks.
     """
     plan = statement.horizon
     if plan is None and release is None:
@@ -172,13 +172,13 @@ class ChargedRun:
     Attributes
     ----------
     domain : for a release that publishes its number of rows exactly, the SHA-256 digest (64 hexadecimal digits) of its domain.
-        None where the number of rows is protected; such releases may have different domains.
+        None if the number of rows is protected; such releases may have different domains.
     piece, split : the piece of the register that the release reads, and the split of the register; None for a release of all
         rows, which is charged to every piece.
     year : the year of the release in a plan over years; None for a release outside a plan.
     cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
     scouts : whether the run is the scout.
-    key : for a scout, or for a release after a scout, the column that identifies the person; None where each row is a record.
+    key : for a scout, or for a release after a scout, the column that identifies the person; None if each row is a record.
     """
 
     domain: str | None = None
@@ -195,7 +195,7 @@ ALL_ROWS = ChargedRun()
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """The ledger at `path`. Every operation opens the file, verifies all of it and closes it again.
+    """The ledger at `path`. Every operation opens the file, verifies it completely and closes it again.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Ledger:
             return self._accepted(read_entries(self.path, database), head)
 
     def reserve(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> Statement:
-        """Charge the ledger. When this method returns, the charge is on the disk; there is no refund.
+        """Charge the ledger. When this method returns, the charge is on the disk. There is no refund.
 
         Returns
         -------
@@ -231,12 +231,13 @@ class Ledger:
         BudgetError : when the sum would exceed a limit, the charge is a Renyi curve, the release does not fit a plan over
             years, a split or a scout, or an earlier release published its exact number of rows on another domain. Nothing was
             charged.
-        LedgerError : when the ledger is unreliable, or the charge could not be confirmed on the disk; it then counts as spent.
+        LedgerError : when the ledger is unreliable, or the charge could not be confirmed on the disk. The charge then counts as
+            spent.
         """
         return self._written(lambda statement: self._charged(statement, charge, purpose, run))
 
     def check(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> None:
-        """Check that `reserve` would accept this charge now. Raises the same errors; charges nothing."""
+        """Check that `reserve` would accept this charge now. Raises the same errors, but charges nothing."""
         self._charged(self.statement(), charge, purpose, run)
 
     def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
@@ -309,7 +310,7 @@ class Ledger:
         return self._written(noted)
 
     def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
-        """Add an entry to the ledger in one transaction, and return the ledger's content once the entry is on the disk."""
+        """Add an entry to the ledger in one transaction, and return the ledger's content after the entry is on the disk."""
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             statement = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
@@ -334,7 +335,7 @@ class Ledger:
         raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
-        """Return the statement after checking its dataset, the charge in the head file and the charge in the logbook. Raises
+        """Check the dataset, the charge in the head file and the charge in the logbook, and return the statement. Raises
         LedgerError.
         """
         if self.dataset is not None and statement.dataset != self.dataset:
@@ -349,8 +350,8 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError for a piece of a register that the ledger does not know: no split, a different split, or no such
-        number.
+        """Raise BudgetError for a piece of a register that the ledger does not know: there is no split, another split, or no
+        piece with this number.
         """
         if run.piece is None and run.split is None:
             return
@@ -390,7 +391,7 @@ class Ledger:
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
     """Return the number of the entry of a scout with this cap, for the same persons, after which no release was charged.
 
-    Raises BudgetError where there is no such entry: costs add up only for the same neighbours (theory 1.5, domain).
+    Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
     """
     released = {entry.notes.scouted for entry in statement.entries}
     scouts = [entry.number for entry in statement.entries if entry.notes == promised and entry.number not in released]
@@ -405,7 +406,7 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:
-    """Raise BudgetError where a register cannot be split: it is already split, or has a plan over years."""
+    """Raise BudgetError if a register cannot be split: it is already split, or has a plan over years."""
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
     if statement.split is not None:
@@ -458,7 +459,9 @@ def open_ledger(
 
 
 def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
-    """Return the ledger at `path`, verified. Raises LedgerError when it is unreliable or not the expected one."""
+    """Return the ledger at `path` after verifying it. Raises LedgerError if the ledger is unreliable or not the expected
+    one.
+    """
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     ledger.statement()
     return ledger
@@ -490,7 +493,7 @@ def reserve_for_release(
     dataset: str | None = None,
     expect_head: str | None = None,
 ) -> Statement:
-    """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
+    """Charge the whole plan of a release before the first private byte is read. Raises the errors of `Ledger.reserve`."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     return ledger.reserve(plan.total, purpose_of(title), run)
 
@@ -520,5 +523,5 @@ def place_beside(out: str | Path) -> Path:
 
 
 def _resolved(path: str | Path) -> Path:
-    """Return the file to which links lead; also for links that form a circle, where `Path.resolve` fails."""
+    """Return the file to which links lead. Works also for links that form a circle, for which `Path.resolve` fails."""
     return Path(os.path.realpath(path))

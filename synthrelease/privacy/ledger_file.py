@@ -43,8 +43,8 @@ def to_text(value: Fraction) -> str:
 
 
 def from_text(text: object) -> Fraction:
-    """Return the rational in a text "numerator/denominator". Raises ValueError for any other text, also if not in lowest
-    terms.
+    """Return the rational in a text "numerator/denominator". Raises ValueError for any other text, and for a fraction that
+    is not in lowest terms.
     """
     match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
@@ -73,12 +73,11 @@ class Notes:
     ----------
     piece : the piece of the register that the release reads; None for all rows.
     split : for an entry that records a split of the register, the split; such an entry costs nothing.
-    year, again : the year of the release, or None without a plan over years; and whether it replaces a release of this year
-        that released nothing.
+    year, again : the year of the release (None without a plan over years), and whether the release replaces a release of this
+        year that published nothing.
     horizon : for an entry that records a plan over years, the plan; such an entry costs nothing.
     cap : for a scout, the cap on the scout and a release after it.
-    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person; "" where each row is a
-        record.
+    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person; "" if each row is a record.
     scouted : for a release after a scout, the number of the scout's entry; the two entries add up to the cap.
     """
 
@@ -122,7 +121,7 @@ NONE = Notes()
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
-    """Return the first value that is not None; None where there is none."""
+    """Return the first value that is not None; None if there is none."""
     return next((value for value in values if value is not None), None)
 
 
@@ -135,7 +134,8 @@ def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
 
     Raises
     ------
-    ValueError : for a text that no notes have, a second split or plan, and a piece or year outside the split or plan.
+    ValueError : when the text is not of notes, when it is a second split or plan, and when a piece or year is outside the split
+        or plan.
     """
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None
@@ -185,7 +185,7 @@ def _read(text: str) -> Notes | None:
 
 FORMAT = 1
 BEFORE = 3
-"""The provisional number of format 1, which the last versions before 1.0.0 wrote."""
+"""The provisional number of format 1, written by the last versions before 1.0.0."""
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
@@ -264,10 +264,10 @@ class Statement:
 
     @property
     def epsilon(self) -> Fraction:
-        """Return the epsilon charged so far: the charges of all rows plus the charges of the most expensive piece; without
-        pieces, the sum.
+        """Return the epsilon charged so far: the charges of all rows plus the charges of the most expensive piece. Without
+        pieces, this is the sum of all charges.
 
-        With a plan over years it is the epsilon of a person, who has as many records in the most expensive years as the plan
+        With a plan over years, it is the epsilon of a person with as many records in the most expensive years as the plan
         allows.
         """
         return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
@@ -279,7 +279,7 @@ class Statement:
 
     @property
     def of_a_person(self) -> Loss:
-        """Return the largest loss of a person so far under a plan over years; delta is 1 where there is no guarantee."""
+        """Return the largest loss of a person so far under a plan over years. Its delta is 1 if there is no guarantee."""
         plan = self.horizon
         if plan is None:
             return Loss(self.epsilon, self.delta)
@@ -293,17 +293,17 @@ class Statement:
 
     @property
     def horizon(self) -> Horizon | None:
-        """Return the plan over years; None where there is none."""
+        """Return the plan over years; None if there is none."""
         return _only(entry.notes.horizon for entry in self.entries)
 
     @property
     def split(self) -> Split | None:
-        """Return the split of the register; None where it is not split."""
+        """Return the split of the register; None if the register is not split."""
         return _only(entry.notes.split for entry in self.entries)
 
     @property
     def domain(self) -> str | None:
-        """Return the domain on which releases published their number of rows exactly; None where no release did."""
+        """Return the domain on which releases published their number of rows exactly; None if no release did."""
         return _only(entry.domain for entry in self.entries)
 
     @property
@@ -316,7 +316,7 @@ class Statement:
         return head.number <= len(self.entries) and self._hash(head.number) == head.hash
 
     def knows(self, beginning: str) -> bool:
-        """Return whether some hash of the ledger starts with these digits (at least 16 hexadecimal digits)."""
+        """Return whether a hash of the ledger starts with these digits (at least 16 hexadecimal digits)."""
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
@@ -343,7 +343,7 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """Return the domain in a stored text; None for "". Raises ValueError for a text that is no SHA-256 digest."""
+    """Return the domain in a stored text; None for "". Raises ValueError if the text is not an SHA-256 digest."""
     if text == "":
         return None
     if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
@@ -356,7 +356,7 @@ def _digest(fields: list[str | int]) -> str:
 
 
 def amount(name: str, number: str | int | float | Fraction) -> Fraction:
-    """Return an exact epsilon, delta or limit. Raises BudgetError for anything but a number of at least 0 with at most 100
+    """Return an exact epsilon, delta or limit. Raises BudgetError unless it is a number of at least 0 with at most 100
     digits.
     """
     try:
@@ -366,9 +366,7 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
 
 
 def summed(statement: Statement) -> Statement:
-    """Return the statement. Raises BudgetError where a sum of its charges is a fraction with too many digits to be computed and
-    shown.
-    """
+    """Return the statement. Raises BudgetError if a sum of its charges has too many digits to be computed and shown."""
     for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
         total = Fraction(0)
         for amount_of_entry in amounts:
@@ -388,14 +386,14 @@ def line(name: str, text: str, longest: int) -> str:
 
 
 def printable(text: str, longest: int) -> str:
-    """Return a title in a form that `line` accepts: unprintable characters become spaces, and a long title is cut. May return
-    "".
+    """Return a title in a form that `line` accepts: unprintable characters become spaces, and a long title is cut. The
+    result may be "".
     """
     return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
 
 
 def shown(value: Fraction) -> str:
-    """Return an exact rational as a readable text: a decimal where it is exact (small numbers as 1.5e-12), otherwise a
+    """Return an exact rational as a readable text: a decimal if it is exact (small numbers as 1.5e-12), otherwise a
     fraction.
     """
     texts = (decimal_text(value), f"{float(value):.6g}")
@@ -409,7 +407,7 @@ _HEAD = re.compile(r"synthrelease ledger head 1\n(0|[1-9][0-9]{0,8}) ([0-9a-f]{6
 
 
 class LedgerError(BudgetError):
-    """Raised when a ledger is unreliable or cannot be written, before any private data are read (exit code 4)."""
+    """Raised before any private data are read if a ledger is unreliable or cannot be written (exit code 4)."""
 
 
 def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
@@ -431,7 +429,7 @@ def head_path(ledger: Path) -> Path:
 
 
 def read_head(ledger: Path) -> Head:
-    """Read the head file of a ledger. Raises LedgerError when the file is missing or cannot be read."""
+    """Read the head file of a ledger. Raises LedgerError if the file is missing or cannot be read."""
     path = head_path(ledger)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -473,7 +471,7 @@ def _write_head(descriptor: int, head: Head) -> None:
 
 
 def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Create a ledger file of mode 0600, which gets its name only once it is complete and on the disk.
+    """Create a ledger file of mode 0600. It gets its name only when it is complete and on the disk.
 
     The head file is written first. A crash between the two steps leaves a head without charges, which the next attempt reuses.
     The function needs a file system with hard links: unlike a rename, a hard link never replaces a file (on Windows, a rename
@@ -481,7 +479,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
     Raises
     ------
-    OutputError : when a file already exists there, or the ledger cannot be written.
+    OutputError : when a file already exists at the path, or the ledger cannot be written.
     """
     check_free(path)
     temporary: Path | None = None
@@ -510,7 +508,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 
 def check_free(path: Path) -> None:
-    """Raise OutputError when a ledger or remains of a ledger exist at `path`, or its folder does not exist."""
+    """Raise OutputError if a ledger or remains of a ledger exist at `path`, or its folder does not exist."""
     if not os.path.isdir(path.parent):
         raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
     for name in (path, *_companions(path)):
@@ -565,7 +563,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def cause(error: Exception) -> str:
-    """Return a short description of an error that cannot quote a file: the system's message, or SQLite's name for the error."""
+    """Return a short description of an error that cannot quote the file: the system's message, or SQLite's name for the
+    error.
+    """
     return getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
 
 
@@ -603,7 +603,7 @@ def _durable(database: sqlite3.Connection) -> None:
 
 
 def settle(database: sqlite3.Connection) -> bool:
-    """Move all changes from the write-ahead file into the ledger file, on the disk. Return False when another process blocks
+    """Move all changes from the write-ahead file into the ledger file on the disk. Return False if another process blocks
     this.
     """
     deadline = time.monotonic() + WAIT_SECONDS
@@ -652,7 +652,7 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Return what was expected, what was found and the next step, for an error of SQLite. SQLite's own text is not used,
+    """Return what was expected, what was found and the next step, for an error of SQLite. SQLite's own message is not used,
     because it could quote the file.
     """
     name = getattr(error, "sqlite_errorname", "")

@@ -1,4 +1,4 @@
-"""Draw all privacy noise, private choices and public randomness; this module is the only source of entropy.
+"""Draw all privacy noise, private choices and public randomness. This module is the only source of entropy.
 
 Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin
 or the hidden number of rounds of a selection (`hidden_numbers`). All of these use the operating system's generator. Public
@@ -48,7 +48,7 @@ _FACTORIAL = math.factorial(20)
 """20!, the largest factorial that fits into 63 bits."""
 
 _THRESHOLDS = np.array([_FACTORIAL // math.factorial(k) for k in range(20, 0, -1)], dtype=np.int64)
-"""The numbers 20!/k!, increasing. A uniform integer below 20! is below 20!/k! with probability exactly 1/k!."""
+"""The numbers 20!/k! in increasing order. A uniform integer below 20! is below 20!/k! with probability exactly 1/k!."""
 
 _MOST = 2**62
 
@@ -59,8 +59,8 @@ class Losses:
     Attributes
     ----------
     losses, rate : the arguments.
-    whole : (n_candidates,) floor(loss * rate), or 2^62 where it is larger (exp(-2^62) is negligible: no sequence of coins shows
-        heads this often).
+    whole : (n_candidates,) floor(loss * rate), limited to 2^62. (exp(-2^62) is negligible: no sequence of coins shows heads
+        this often).
     """
 
     def __init__(self, losses: Sequence[int], rate: Fraction):
@@ -75,8 +75,8 @@ class Losses:
         return len(self.losses)
 
     def first_taken(self, proposed: np.ndarray, entropy: SystemEntropy) -> int | None:
-        """Return the first of the proposed candidates that is accepted; None if none is. Each is accepted independently with
-        probability exp(-loss * rate).
+        """Return the first of the proposed candidates that is accepted; None if none is accepted. Each is accepted
+        independently with probability exp(-loss * rate).
         """
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
             rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator
@@ -86,7 +86,7 @@ class Losses:
 
 
 def exponential(losses: Losses, entropy: SystemEntropy) -> int:
-    """Draw a candidate with probability proportional to exp(-loss * rate): uniform candidates are proposed until one is
+    """Draw a candidate with probability proportional to exp(-loss * rate). Uniform candidates are proposed until one is
     accepted.
     """
     size = _FIRST_BATCH
@@ -98,7 +98,9 @@ def exponential(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
-    """Return the first candidate that is accepted in a uniformly random order (Fisher-Yates, stopped at that candidate)."""
+    """Return the first candidate that is accepted in a uniformly random order. The shuffle (Fisher-Yates) stops at that
+    candidate.
+    """
     order, start, size = list(range(len(losses))), 0, _FIRST_BATCH
     while True:
         stop = min(start + size, len(order))
@@ -162,7 +164,7 @@ def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """Draw (size,) int64 z with Pr[z] exactly proportional to exp(-rate max|z_i|); size at least 1, rate above 0.
+    """Draw (size,) int64 z with Pr[z] exactly proportional to exp(-rate max|z_i|), for size at least 1 and rate above 0.
 
     A radius k is drawn first, then z uniformly from {-k, ..., k}^size.
     """
@@ -229,7 +231,7 @@ class SystemEntropy:
         return secrets.randbelow(n_choices)
 
     def picks(self, bounds: np.ndarray) -> np.ndarray:
-        """Return (k,) independent, uniform int64 numbers, each from 0 to its bound minus 1; bounds are (k,) int64, at least 1.
+        """Return (k,) independent, uniform int64 numbers, each from 0 to its bound minus 1. Bounds are (k,) int64, at least 1.
 
         The distribution is exact: a 64-bit word at or above the largest multiple of the bound is drawn again. No random bits
         are stored for later, because a fork of the process would copy them.
@@ -279,7 +281,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
 
 
 def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> np.ndarray:
-    """Add one noise vector to integers that are all fixed before any is released.
+    """Add one noise vector to integers that are all fixed before any of them is released.
 
     Parameters
     ----------
@@ -390,15 +392,15 @@ def choose(
 
 
 def secret_bytes(number: int) -> bytes:
-    """Return `number` random bytes from the operating system, for a stored key. Noise must not come from a key, because it
-    could be reproduced.
+    """Return `number` random bytes from the operating system, for a stored key. Noise must not come from a key, because a
+    key could reproduce it.
     """
     return secrets.token_bytes(number)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:
-    """Raise ValueError for integers that noise could move beyond 64 bits. The lowest 64-bit integer is refused, too: NaN
-    becomes this integer.
+    """Raise ValueError for integers that noise could move beyond 64 bits. The lowest 64-bit integer, which stands for NaN,
+    is refused, too.
     """
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):

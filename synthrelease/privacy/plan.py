@@ -41,7 +41,7 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return the epsilon of a charge as a text, with the delta if the charge has one."""
+    """Return the epsilon of a charge as text, with the delta if the charge has one."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
@@ -50,8 +50,8 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
     Parameters
     ----------
-    n : the public number of rows; 1 where it is not yet known, which refuses only a delta that no number of rows allows.
-    spent : whether the budget is already reserved; the message states it.
+    n : the public number of rows; 1 if it is not yet known. Then only a delta that no number of rows allows is refused.
+    spent : whether the budget is already reserved; the message states this.
     """
     if not delta * n <= Fraction(1, 10):
         rows = f"the {n} rows" if n > 1 else "the number of rows"
@@ -63,7 +63,7 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
 
 def loss_of_groups(delta: Fraction) -> str:
-    """Return a text of the guarantee for a person with k records (k steps of group privacy)."""
+    """Return a text about the guarantee for a person with k records (k steps of group privacy)."""
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
@@ -77,7 +77,7 @@ class Loss(NamedTuple):
 def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
     """Return the loss (k epsilon, k e^((k - 1) epsilon) delta), rounded up, for k records that may all be replaced.
 
-    Return None where this delta is 1 or more, which guarantees nothing (theory 1.3, group privacy).
+    Return None if this delta is 1 or more, which guarantees nothing (theory 1.3, group privacy).
     """
     if not delta:
         return Loss(records * epsilon, Fraction(0))
@@ -113,7 +113,7 @@ class Guarantee:
 
     @property
     def of_a_person(self) -> Loss | None:
-        """Return the guarantee for a person with `records_per_person` records; None where there is no guarantee."""
+        """Return the guarantee for a person with `records_per_person` records; None if there is no guarantee."""
         return loss_of_group(self.epsilon, self.delta, self.records_per_person)
 
 
@@ -131,7 +131,7 @@ class Guarantee:
 
 
 def replacing_one(by_library: Charge) -> Charge:
-    """Return the cost of a mechanism when one record is replaced, from the library's cost for adding or removing one.
+    """Return the cost of a mechanism for replacing one record, from the library's cost for adding or removing one record.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
     Raises
     ------
-    BudgetError : for the curve of a selection, for which no conversion is known.
+    BudgetError : when the charge is the curve of a selection, for which no conversion is known.
     """
     name = by_library.name
     part = replace(by_library, name=f"{name}, for adding or removing a record")
@@ -191,8 +191,8 @@ class Plan:
     ----------
     once : charges before the rounds, for example of a private regression.
     per_round : charges of one round of the selection.
-    after : charges after a round is accepted, for statistics of the accepted candidate; they are outside the selection, so it
-        does not multiply them.
+    after : charges after a round is accepted, for statistics of the accepted candidate. They are outside the selection, so the
+        selection does not multiply them.
     total : the charge of the whole release.
     """
 
@@ -217,18 +217,18 @@ class Plan:
         """Compose the charges before, in and after the rounds, and state the total at `delta`.
 
         With a partition, the charges of each piece are composed, and the largest total counts. With a cap, the charges of one
-        round and of the scout before it are composed within the cap.
+        round and of the earlier scout are composed within the cap.
 
-        Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release from two
-        pieces.
+        Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release
+        from two pieces.
 
         Parameters
         ----------
         once, per_round, after : as in `Plan`.
-        rule : how rounds are repeated.
+        rule : the rule by which rounds are repeated.
         delta : the delta of the whole release; 0 for pure differential privacy.
-        partition : how rows are divided at random between generator and criteria; None where they are not divided.
-        sharing : names of charges after the rounds that pay for one common noise; with a curve in the plan they count as one
+        partition : how rows are divided at random between generator and criteria; None if they are not divided.
+        sharing : names of charges after the rounds that pay for one common noise. With a curve in the plan, they count as one
             mechanism.
         cap : the cap on scout and release together; None without a scout.
 
@@ -258,7 +258,7 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raise BudgetError (exit code 4), with the advice, when the plan costs more than the limit."""
+        """Raise BudgetError (exit code 4), with the advice, if the plan costs more than the limit."""
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
@@ -280,7 +280,7 @@ def _rounds_and_after(
 
 
 def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
-    """Return the charge of the statistics of the accepted candidate; statistics that share one noise cost as one mechanism."""
+    """Return the charge of the statistics of the accepted candidate. Statistics that share one noise count as one mechanism."""
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
             together("figures that share one noise", *together_paid),
@@ -307,7 +307,7 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
     Raises
     ------
-    BudgetError : for a curve that is not zero-concentrated, or a charge so small that this epsilon is 0.
+    BudgetError : when the curve is not zero-concentrated, or the charge is so small that this epsilon is 0.
     """
     epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
     if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
@@ -319,12 +319,12 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
     """Return the total of a plan as (epsilon, delta). A curve is converted at this delta; any other total must have at most
     this delta.
 
-    Where this gives a smaller epsilon, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17,
-    pure parts beside a curve).
+    If this gives a smaller epsilon, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17, pure
+    parts beside a curve).
 
     Raises
     ------
-    BudgetError : when the plan needs a delta above 0, or a larger delta than this.
+    BudgetError : when the plan needs a delta above 0, or a larger delta.
     """
     if total.renyi is None:
         if total.delta > delta:
@@ -350,7 +350,7 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
 
     Raises
     ------
-    BudgetError : unless 0 < delta < 1.
+    BudgetError : when delta is not between 0 and 1.
     """
     check_above_0(delta)
     because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
@@ -361,16 +361,16 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
 # `RowsLeftOut` estimates how many records of the private file a release does not use, from the published noisy count of rows.
 
 MANY_LEFT_OUT = 0.05
-"""Share of excluded records from which readers must be told prominently that the release describes only the other records."""
+"""Share of excluded records from which on documents must say prominently that the release describes only the other records."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowsLeftOut:
-    """The noisy estimate of the number of excluded records: records that the public rules exclude, and a few more.
+    """The noisy estimate of the number of excluded records: the records that the public rules exclude, and a few more.
 
-    The estimate is post-processing of a published count and costs nothing. Each end is wrong with probability
-    `charges.SHORTFALL` at most, because this bounds the probability that the noise is above the margin, and that it is below
-    the negative margin.
+    The estimate is post-processing of a published count and costs nothing. Each limit is wrong with probability at most
+    `charges.SHORTFALL`. This number bounds the probability that the noise is above the margin, and the probability that it is
+    below the negative margin.
 
     Attributes
     ----------
@@ -391,8 +391,8 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """Return the estimate from the number of rows that a release used, which is the noisy count minus the margin, and at
-        least 1.
+        """Return the estimate from the number of rows that a release used. This number is the noisy count minus the margin,
+        and at least 1.
         """
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 
@@ -400,15 +400,15 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return the estimate; None where it is not possible.
+        """Return the estimate; None if none is possible.
 
-        There is no estimate without a noisy count, where a secret key selected the records, or where persons may have several
-        records, whose number is not public.
+        There is no estimate without a noisy count, if a secret key selected the records, or if persons may have several
+        records. (The number of records is then not public.)
 
         Parameters
         ----------
         way, margin : as in `RowsRule`.
-        n_file, n : number of records of the file (None where it is not public), and of rows that the release used.
+        n_file, n : number of records of the file (None if it is not public), and number of rows that the release used.
         one_each : whether each person has at most one record.
         secret_piece : whether the release reads a secret piece of the register.
         """
@@ -428,9 +428,7 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Return whether the excluded records are at least the share `MANY_LEFT_OUT`, which documents must state
-        prominently.
-        """
+        """Return whether the excluded records are at least the share `MANY_LEFT_OUT`. Documents must state this prominently."""
         return self.least >= MANY_LEFT_OUT * self.of
 
 
@@ -443,7 +441,8 @@ _PRECISE = 1000
 
 
 def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
-    """Return the loss for a member of the population: (ln(1 + beta (e^epsilon - 1)), beta delta), beta = sampled / population.
+    """Return the loss for a member of the population: (ln(1 + beta (e^epsilon - 1)), beta delta) with beta = sampled /
+    population.
 
     The result is rounded up, and never exceeds `loss`.
 
@@ -455,7 +454,7 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
 
     Raises
     ------
-    ValueError : for a sample without records, or with more records than the population.
+    ValueError : when the sample has no records, or more records than the population.
     """
     if not 0 < sampled <= population:
         raise ValueError("a simple random sample has at least one record and at most those of the population")
@@ -476,7 +475,7 @@ MOST_YEARS = 100
 
 
 def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
-    """Return the largest loss of a person over all years, from the loss of one record in each year; None where there is no
+    """Return the largest loss of a person over all years, from the loss of one record in each year; None if there is no
     guarantee.
 
     Epsilon is the sum over years of k_t times the year's epsilon, with k_t at most `in_year` and the sum of k_t at most
@@ -500,8 +499,8 @@ def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Horizon:
-    """The plan of a series of yearly releases: one release per year, and some second releases for years whose release ended
-    without a table.
+    """The plan of a series of yearly releases: one release for each year, and some second releases for years whose first
+    release published no table.
 
     Attributes
     ----------
@@ -509,7 +508,7 @@ class Horizon:
     epsilons : for each year, the largest epsilon of its release for one record.
     delta : the largest delta of a release for one record, in every year.
     in_year, in_all : largest number of records of a person in the file of one year, and in the files of all years.
-    fallbacks : how many years may have a second release because the first release ended without a table.
+    fallbacks : the number of years that may have a second release because the first release published no table.
     fallback_epsilon : the largest epsilon of a second release for one record.
     """
 
@@ -527,12 +526,12 @@ class Horizon:
         return range(self.first, self.first + len(self.epsilons))
 
     def most(self, year: int, again: bool) -> Fraction:
-        """Return the largest epsilon of a year's release, or of its second release where `again` is True."""
+        """Return the largest epsilon of a year's release or, if `again`, of its second release."""
         return self.fallback_epsilon if again else self.epsilons[year - self.first]
 
     @property
     def promise(self) -> Loss | None:
-        """Return the largest loss of a person over all years; None where there is no guarantee.
+        """Return the largest loss of a person over all years; None if there is no guarantee.
 
         Second releases are counted in the most expensive years, where the loss is largest.
         """
@@ -546,8 +545,8 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True)
 class PaidYear:
-    """An earlier release of the same plan, as a release names it: its year, whether it was a second release, and its loss for a
-    record.
+    """An earlier release of the same plan, as a release names it: its year, whether it was a second release, and its loss
+    for a record.
     """
 
     year: int
@@ -557,8 +556,8 @@ class PaidYear:
 
 @dataclass(frozen=True, kw_only=True)
 class YearOfSeries:
-    """The year of a release in a plan over years, whether it is a second release of this year, and the earlier releases that it
-    names.
+    """The year of a release in a plan over years, whether it is a second release of this year, and the earlier releases that
+    it names.
     """
 
     horizon: Horizon

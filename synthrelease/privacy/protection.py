@@ -1,8 +1,8 @@
 """Protect a process that reads private data from leaks by error messages, warnings and core files.
 
-Python prints the message of an uncaught error, also of an error in a destructor or another thread, and such a message may quote
-a value. The operating system may write the memory of a crashed process into a core file. Libraries issue warnings that may
-describe the data.
+Python prints the message of an uncaught error, even in a destructor or another thread. Such a message may quote a value. The
+operating system may write the memory of a crashed process into a core file. Libraries issue warnings that may describe the
+data.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Return the result of an action. Raise its InputError again with the texts `before` and `after` around the message,
-    without a cause.
+    """Return the result of an action. An InputError is raised again without a cause, with the texts `before` and `after`
+    around its message.
     """
     try:
         return action()
@@ -97,12 +97,12 @@ def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputErro
 
     Parameters
     ----------
-    in_words : function that returns the message for a file that does not fit the specification, which is known only after
+    in_words : function that returns the message for a file that does not fit the specification. This is known only after
         reading.
 
     Raises
     ------
-    Interrupted, InputError, InternalError : in place of the original error; other errors of this program are raised unchanged.
+    Interrupted, InputError, InternalError : instead of the original error; other errors of this program are raised unchanged.
     """
     problem: SynthreleaseError
     try:

@@ -1,7 +1,7 @@
-"""Provide repeatable noise, and no noise, for public data only: these sources give no privacy protection.
+"""Provide repeatable noise, and no noise, for public data only. These sources give no privacy protection.
 
-Only rehearsals, simulations and dry runs on made-up rows use this module, and the optimiser of a model whose measurements have
-their noise already (tests/test_architecture.py); a release cannot be repeated.
+Only rehearsals, simulations and dry runs on made-up rows use this module. The optimiser of a model uses it, too, after the
+measurements have their noise (tests/test_architecture.py). A release cannot be repeated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class SeededEntropy(SystemEntropy):
-    """A source of repeatable draws from a key of integers, for public data only: its noise gives no privacy protection."""
+    """A source of repeatable draws from a key of integers, for public data only. Its noise gives no privacy protection."""
 
     def __init__(self, *key: int):
         self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))

@@ -4,9 +4,9 @@ Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (t
 
 The absolute value of a standard normal number is c w + t, with a cell c of width w = 1 / 1024 and an offset t within the cell.
 The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset uniformly. The pair is accepted with probability
-exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. As many bits of t and of the acceptance coin are read
-as are needed to decide acceptance, and to find the whole number nearest to sigma (c w + t). All decisions use whole numbers,
-and the tails are not truncated.
+exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. Bits of t and of the acceptance coin are read until
+they decide acceptance and the whole number nearest to sigma (c w + t). All decisions use whole numbers, and the tails are not
+truncated.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, 
 # The truncated negative binomial distribution of a hidden number of rounds is drawn exactly (theory 9.11, inversion of bits).
 
 _PRICE_GUARD = 96
-"""Additional bits of the computation, which make the bounds close; the bounds hold for any number of bits."""
+"""Additional bits of the computation, which make the bounds close. The bounds hold for any number of bits."""
 _READ = 256
 """Number of bits that are read first for an unbounded distribution."""
 _FIRST, _WORD = 16, 64
-"""Number of bits that are read for every draw from a table, and in total for a draw that the first bits leave undecided."""
+"""Number of bits that are read for every draw from a table, and total number of bits for a draw that the first bits leave
+undecided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +49,8 @@ class TruncatedNegativeBinomial:
     stop_probability: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield bounds of 2^bits Pr[K <= i] for i = 1, 2, ..., without end. Each probability mass is a rational multiple of the
-        previous mass.
+        """Yield bounds of 2^bits Pr[K <= i] for i = 1, 2, ..., without end. Each probability is a rational multiple of the
+        previous probability.
         """
         low, high = self._factor(bits)
         digits_behind = max(0, -low.adjusted() + 1)  # a large shape makes the first masses tiny
@@ -65,7 +66,7 @@ class TruncatedNegativeBinomial:
             total = Between(total.low + mass.low, total.high + mass.high)
 
     def _factor(self, bits: int) -> tuple[Decimal, Decimal]:
-        """Return bounds of eta / (gamma^-eta - 1), which is Pr[K = 1] / (1 - gamma); every step is rounded outwards."""
+        """Return bounds of eta / (gamma^-eta - 1), which is Pr[K = 1] / (1 - gamma). Every step is rounded outwards."""
         down, up = (
             Context(prec=(bits + _PRICE_GUARD) * 30103 // 100_000 + 60, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
             for rounding in (ROUND_FLOOR, ROUND_CEILING)
@@ -87,13 +88,13 @@ class TruncatedNegativeBinomial:
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
-    """Draw once from a distribution, exactly: read random bits until further bits cannot change the result.
+    """Draw once from a distribution, exactly. Random bits are read until further bits cannot change the result.
 
     Parameters
     ----------
     random_bits : function that returns a given number of independent fair bits, as an integer.
-    word : the first `step` bits, where they were already read; None otherwise.
-    step : number of bits that are read at a time.
+    word : the first `step` bits if they were already read; None otherwise.
+    step : number of bits that are read at once.
 
     Notes
     -----
@@ -138,7 +139,7 @@ class Table:
     ----------
     law : the distribution.
     floors : (k,) uint64, floor(2^64 Pr[X < i]) for i = 1, ..., k: for all i, or up to the first value of 2^64 - 1.
-    first : (2^16,) int16, the value of X when U begins with these 16 bits; -1 where more bits are needed.
+    first : (2^16,) int16, the value of X if U begins with these 16 bits; -1 if more bits are needed.
     """
 
     law: Law
@@ -157,7 +158,7 @@ class Table:
         return cls(law, floors, first)
 
     def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:
-        """Return (n,) independent int64 draws, from (n,) uint16 uniform first bits; `read` supplies further bits."""
+        """Return (n,) independent int64 draws from (n,) uint16 uniform first bits. `read` supplies further bits."""
         values = self.first[bits].astype(np.int64)
         left = np.flatnonzero(values == _OPEN)
         if len(left):
@@ -172,10 +173,10 @@ class Table:
 
 
 def exact_floors(law: Law) -> list[int]:
-    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first value of 2^64 - 1; each is certified.
+    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first value of 2^64 - 1. Each floor is certified.
 
-    Pr[X < i] is irrational and below 1, so it never equals a bound. Where two bounds do not determine the floor, they are
-    computed with more bits.
+    Pr[X < i] is irrational and below 1, so it never equals a bound. If two bounds do not determine the floor, they are computed
+    with more bits.
     """
     bits = 2 * _WORD
     while True:
@@ -207,7 +208,7 @@ def _words(read: Read) -> Callable[[int], int]:
 _DIGIT = 8
 """Number of bits of a digit."""
 _ONE_TABLE = 32
-"""Largest scale of a geometric variable for which one table suffices: about 1,400 values have a probability above 2^-64."""
+"""Largest scale of a geometric variable for which one table is enough: about 1,400 values have a probability above 2^-64."""
 # Number of draws that are made together, so that their words stay in the processor's cache. The distribution does not
 # depend on it.
 _BLOCK = 2**16
@@ -219,7 +220,7 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
     Parameters
     ----------
     scale : > 0.
-    size : 0 or more. The distribution of each number is the same for every size: no step below depends on it.
+    size : 0 or more. The distribution of each number is the same for every size, because no step below depends on the size.
     read : function that returns uniform bytes.
 
     Notes
@@ -273,11 +274,11 @@ def _blocks(size: int) -> Iterator[slice]:
 
 
 LARGEST_SCALE = 2**40
-"""Largest standard deviation of rounded Gaussian noise. For larger values, 32 bits of an offset would leave many results
-undecided.
-"""
+"""Largest standard deviation of rounded Gaussian noise. For larger ones, 32 bits of an offset would leave many results
+undecided."""
 _CELL_BITS, _BITS, _COARSE = 10, 32, 16
-"""Cells per unit (as bits), bits of an offset and of a coin that are read first, and bits of an offset that most coins need."""
+"""Cells per unit (as bits), number of bits of an offset and of a coin that are read first, and number of bits of an offset
+that most coins need."""
 _SCALE_BITS = 32
 _HALF = 23
 
@@ -291,12 +292,12 @@ class Scale:
 
     @classmethod
     def at_least(cls, scale: Fraction) -> Scale:
-        """Return the smallest `Scale`, at least 2^-10, that is not below `scale`; from 2^-10 on it exceeds `scale` by a factor
+        """Return the smallest `Scale`, at least 2^-10, that is not below `scale`. From 2^-10 on, it exceeds `scale` by a factor
         of at most 1 + 2^-31.
 
         Raises
         ------
-        ValueError : for a scale above `LARGEST_SCALE`.
+        ValueError : when the scale is above `LARGEST_SCALE`.
         """
         if not scale <= LARGEST_SCALE:
             raise ValueError("the noise scale is too large for rounded Gaussian noise")
@@ -311,8 +312,8 @@ class Scale:
 
 
 def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
-    """Draw (size,) independent int64 numbers: normal numbers with mean 0 and this standard deviation, rounded to the nearest
-    whole numbers.
+    """Draw (size,) independent int64 numbers: normal numbers with mean 0 and this standard deviation, rounded to whole
+    numbers.
     """
     noise = np.empty(size, dtype=np.int64)
     for block in _blocks(size):
@@ -343,9 +344,9 @@ def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 
 def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
-    """Return (n,) the whole number nearest to sigma x, for x = units / 2^42, units (n,) int64 below 2^47.
+    """Return the (n,) whole numbers nearest to sigma x, for x = units / 2^42, where units are (n,) int64 below 2^47.
 
-    The product steps x units has up to 79 bits, so it is computed in two parts; only the carry of the lower part is used.
+    The product steps x units has up to 79 bits, so it is computed in two parts. Only the carry of the lower part is used.
     """
     high, low = units >> _HALF, units & (2**_HALF - 1)
     total = high * scale.steps + (low * scale.steps >> _HALF)
@@ -354,8 +355,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return an (n,) boolean array: true where the first bits of the coin already decide acceptance, because they are below 1 -
-    (c w t + t^2 / 2) with t rounded up.
+    """Return an (n,) mask: True if the first bits of the coin already decide acceptance, because they are below 1 - (c w t +
+    t^2 / 2) with t rounded up.
 
     In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
     """
@@ -366,8 +367,8 @@ def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.n
 
 
 def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read) -> int:
-    """Return the integer nearest to sigma (c w + t), after reading as many further bits of t and of the coin as needed; -1 if
-    rejected.
+    """Return the integer nearest to sigma (c w + t), after reading as many further bits of t and of the coin as needed; -1
+    if the pair is rejected.
     """
     bits, taken = _BITS, False
     while True:

@@ -1,4 +1,4 @@
-"""Compute the privacy cost of a private selection from the distribution of its hidden number of rounds.
+"""Compute the privacy cost of a private selection from the distribution (law) of its hidden number of rounds.
 
 `synthrelease.releasing.selection` runs the loops that these theorems cover (theory 2, selection). This module is the only place
 where a selection multiplies a charge.
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
 _STEPS = 10**7
-"""Prices are multiples of 1 / _STEPS."""
+"""Costs are rounded up to multiples of 1 / _STEPS."""
 _PRECISE = 1000
 """Above this epsilon, the closed forms are replaced by bounds that need no e^epsilon."""
 
 MOST_VALUES = 1_000
 LEAST_PROBABILITY = Fraction(1, 10**12)
 _SHOWN = 20
-"""Largest number of values of a law that a text lists."""
+"""Largest number of values of a distribution that a text lists."""
 
 
 class StoppingLaw(Protocol):
@@ -48,28 +48,29 @@ class StoppingLaw(Protocol):
 
     @property
     def mean(self) -> float:
-        """Return the mean of K, which is the mean number of rounds of a search that accepts no round."""
+        """Return the mean of K. This is the mean number of rounds of a search that accepts no round."""
 
     def nothing(self, rejection: Number) -> Number:
-        """Return the probability that none of K rounds is accepted, when each is rejected with probability `rejection`."""
+        """Return the probability that none of K rounds is accepted, if each is rejected with probability `rejection`."""
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the epsilon of the loop for pure rounds of this epsilon, rounded up."""
+        """Return the epsilon of the loop for pure rounds with this epsilon, rounded up."""
 
 
 PASSING = (2, 10, 100)
-"""Assumed acceptance rates, one accepted round in 2, 10 or 100, where the acceptance rate is unknown."""
+"""Acceptance rates that are assumed if the rate is unknown: one accepted round in 2, 10 or 100."""
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return the probability that nothing is released, by acceptance rate: one accepted round in each number of `passing`."""
+    """Return the probability that nothing is released, by acceptance rate. The rate is one accepted round in each number of
+    `passing`.
+    """
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopCoin:
-    """A stop coin after each rejected round, which ends the search with probability gamma: Pr[K = k] = gamma (1 - gamma)^(k -
-    1).
+    """A stop coin after each rejected round. It ends the search with probability gamma: Pr[K = k] = gamma (1 - gamma)^(k - 1).
 
     Attributes
     ----------
@@ -107,20 +108,21 @@ class StopCoin:
         return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the price for approximate rounds, which is the price for pure rounds.
+        """Return the cost for approximate rounds, which equals the cost for pure rounds.
 
-        Theory 2b.9, approximate rounds, compares with a coin that stops more often, and such a coin costs less.
+        Theory 2b.9, approximate rounds, compares with a coin that stops more often. Such a coin costs less.
         """
         return self.price(epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NegativeBinomial:
-    """The truncated negative binomial law: Pr[K = k] is proportional to (1 - gamma)^k prod_{l < k} (l + eta) / (l + 1).
+    """The truncated negative binomial distribution: Pr[K = k] is proportional to (1 - gamma)^k prod_{l < k} (l + eta) / (l +
+    1).
 
     Attributes
     ----------
-    shape : eta, above -1; 1 is the law of the stop coin, 0 the logarithmic law.
+    shape : eta, above -1. With 1, the distribution is that of the stop coin; with 0, it is the logarithmic distribution.
     stop_probability : gamma, above 0 and below 1.
     """
 
@@ -142,8 +144,8 @@ class NegativeBinomial:
         return float(mean_rounds(self.shape, self.stop_probability))
 
     def nothing(self, rejection: Number) -> Number:
-        """Return ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1) for a rejection probability x, or its limit for eta = 0, in
-        floating point.
+        """Return ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1) for a rejection probability x, or its limit for eta = 0,
+        in floating point.
         """
         import numpy as np  # here, because the ledger does not need numpy
 
@@ -154,7 +156,7 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the cost of the loop for pure rounds of this epsilon.
+        """Return the cost of the loop for pure rounds with this epsilon.
 
         The cost is attained at an acceptance probability of 1 / (1 + e^epsilon), where both likelihood ratios are largest
         (theory 2b.6, price of truncated negative binomial laws).
@@ -181,8 +183,8 @@ class FiniteLaw:
 
     Attributes
     ----------
-    atoms : pairs (rounds, probability), rounds ascending from at least 1. The probabilities are exact, at least 1e-12, and sum
-        to 1.
+    atoms : pairs (rounds, probability) in ascending order of rounds, from at least 1. The probabilities are exact, at least
+        1e-12, and sum to 1.
     """
 
     atoms: tuple[tuple[int, Fraction], ...]
@@ -206,7 +208,7 @@ class FiniteLaw:
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
-        """Return the law with these exact probabilities by number of rounds, in any order."""
+        """Return the distribution with these exact probabilities, by number of rounds in any order."""
         return cls(atoms=tuple(sorted(dict(rounds).items())))
 
     @property
@@ -228,12 +230,12 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the cost of the loop for pure rounds: a certified bound of both suprema of theory 2b.1, price
+        """Return the cost of the loop for pure rounds: a certified bound on both suprema of theory 2b.1, price
         (`privacy.law_prices`).
 
         Raises
         ------
-        BudgetError : for an epsilon of a round above 300, beyond which the rounding errors are not bounded.
+        BudgetError : when the epsilon of a round is above 300, because the rounding errors are not bounded there.
         """
         from synthrelease.privacy.law_prices import LARGEST_EPSILON, largest_log_ratio
 
@@ -247,8 +249,8 @@ class FiniteLaw:
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the price for (epsilon, delta)-DP rounds, rounded up: the pure price plus at least (k - 1) ln(1 / (1 -
-        delta)), where k is the largest number of rounds (theory 2b.9, approximate rounds).
+        """Return the cost for (epsilon, delta)-DP rounds, rounded up: the cost for pure rounds plus at least (k - 1) ln(1 /
+        (1 - delta)), where k is the largest number of rounds (theory 2b.9, approximate rounds).
         """
         extra = (self.atoms[-1][0] - 1) * delta / (1 - delta)
         return _up(self.price(epsilon) + extra) if extra else self.price(epsilon)
@@ -278,7 +280,7 @@ class SelectionRule:
 
     Attributes
     ----------
-    stop_probability : gamma. Without a shape it is the probability, in [0, 1], that the search ends after a rejected round.
+    stop_probability : gamma. Without a shape, it is the probability, from 0 to 1, that the search ends after a rejected round.
     shape : eta of a truncated negative binomial number of rounds; None for a stop coin.
     rounds : a hidden number of rounds with finitely many values; the other two attributes are then ignored.
     """
@@ -289,11 +291,11 @@ class SelectionRule:
 
     @property
     def law(self) -> StopCoin | NegativeBinomial | FiniteLaw | None:
-        """Return the law of the hidden number of rounds; None where rounds are repeated until one is accepted.
+        """Return the distribution of the hidden number of rounds; None if rounds are repeated until one is accepted.
 
         Raises
         ------
-        BudgetError : for parameters outside their range.
+        BudgetError : when parameters are outside their range.
         """
         if self.rounds is not None:
             return self.rounds
@@ -311,25 +313,26 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
     Only the output of the accepted round may be published.
 
-    Pure rounds cost the price of the law of the hidden number of rounds (theory 2b.1, price); with a stop coin this price is
-    epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a stop coin (gamma =
-    0) pure rounds cost 2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
+    For pure rounds, the distribution of the hidden number of rounds determines the cost (theory 2b.1, price). With a stop coin,
+    the cost is epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a stop
+    coin (gamma = 0), pure rounds cost 2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
 
-    Other rounds cost the price at their epsilon for some delta, and the mean number of rounds times this delta (theory 2b.9,
-    approximate rounds). The epsilon of zero-concentrated and Gaussian rounds is computed for `delta` divided by the mean number
-    of rounds. Zero-concentrated rounds may also have a truncated negative binomial number of rounds: `curves.selected` (theory
-    2.5, hidden number of rounds; Papernot & Steinke, ICLR 2022, Theorem 2).
+    Other rounds have an epsilon at some delta. They cost as much as pure rounds with this epsilon, and in addition the mean
+    number of rounds times this delta (theory 2b.9, approximate rounds). The epsilon of zero-concentrated and Gaussian rounds is
+    computed for `delta` divided by the mean number of rounds. Zero-concentrated rounds may also have a truncated negative
+    binomial number of rounds: `curves.selected` (theory 2.5, hidden number of rounds; Papernot & Steinke, ICLR 2022, Theorem
+    2).
 
     Parameters
     ----------
     name : the name of the charge.
     one_round : the charge of one round.
-    rule : how rounds are repeated; by default until one is accepted.
+    rule : the rule by which rounds are repeated; by default until one is accepted.
     delta : the delta of the whole selection, for rounds that are curves.
 
     Raises
     ------
-    BudgetError : for rounds for which the rule has no guarantee.
+    BudgetError : when the rule gives no guarantee for these rounds.
     """
     rule = rule or SelectionRule()
     law = rule.law
@@ -348,7 +351,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
 
 def _twice(name: str, one_round: Charge) -> Charge:
-    """Return twice the epsilon of a round as the charge of pure rounds without a stop coin (theory 2.1, known threshold,
+    """Return the charge of pure rounds without a stop coin: twice the epsilon of a round (theory 2.1, known threshold,
     pure).
     """
     because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
@@ -356,7 +359,7 @@ def _twice(name: str, one_round: Charge) -> Charge:
 
 
 def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
-    """Return the price of the law of the number of rounds as the charge of pure rounds (theory 2b.1, price)."""
+    """Return the charge of pure rounds, whose cost the distribution of the number of rounds determines (theory 2b.1, price)."""
     price = law.price(one_round.epsilon)
     paid = f"with rounds of {decimal_text(one_round.epsilon)} that costs {decimal_text(price)}"
     because = f"{law.words}; {paid} (theory 2b.1, price)"
@@ -364,8 +367,8 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
 
 
 def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta: Fraction) -> Charge:
-    """Return the charge of approximate rounds: the price of the law at the epsilon of a round, and the mean number of rounds
-    times its delta.
+    """Return the charge of approximate rounds: the cost at the epsilon of a round, and the mean number of rounds times its
+    delta.
     """
     if one_round.renyi is None:
         epsilon, share, whole = one_round.epsilon, one_round.delta, tidy_up(law.exact_mean * one_round.delta)

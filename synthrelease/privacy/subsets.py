@@ -1,8 +1,8 @@
 """Account for releases that each read one piece of a register, and for the random pieces of rows within one release.
 
 Every record has a public record number, and a secret key assigns each number permanently to a piece. A release reads one piece,
-or all rows. So a record with an unchanged number is affected only by the releases that read its piece, and by those that read
-all rows.
+or all rows. So only the releases that read its piece, and the releases that read all rows, affect a record with an unchanged
+number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, NUMBER_OF_ROWS, Charge
 
 MOST_PIECES = 1000
-"""Largest number of pieces; a thousandth of a register already describes it poorly."""
+"""Largest number of pieces. A thousandth of a register already describes the register poorly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Spent:
     Attributes
     ----------
     of_all : the sum over releases of all rows.
-    of_pieces : by piece, the sum over its releases; without the pieces that no release read.
+    of_pieces : by piece, the sum over the releases of the piece. Pieces that no release read are left out.
     """
 
     of_all: Fraction
@@ -66,7 +66,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Add up charges by piece; the piece None means all rows."""
+        """Add up charges by piece. The piece None means all rows."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -82,13 +82,13 @@ class Spent:
 
     @property
     def most_renumbered(self) -> Fraction:
-        """Return the largest loss where a record may be replaced by a record with another number, so that two pieces may
+        """Return the largest loss if a record may be replaced by a record with another number, so that two pieces may
         change.
         """
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """Return the largest loss so far of a record that the next release reads: in this piece, or in any piece where it reads
+        """Return the largest loss so far of a record that the next release reads: in this piece, or in any piece if it reads
         all rows.
         """
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
@@ -118,11 +118,11 @@ class PartitionRule:
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Return the numbers of rows of the two pieces, at least 1 each; they depend on the public number of rows alone.
+        """Return the numbers of rows of the two pieces, at least 1 each. They depend on the public number of rows alone.
 
         Raises
         ------
-        InputError : for fewer than two rows.
+        InputError : when there are fewer than two rows.
         """
         if n < 2:
             raise InputError(f"expected at least 2 rows, because they are divided, found {n}.")
@@ -131,8 +131,8 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Return the piece that a charge reads; None for the charge of the number of rows, which is paid before the rows are
-    divided.
+    """Return the piece that a charge reads. Return None for the charge of the number of rows, which is paid before the rows
+    are divided.
     """
     if charge.name == NUMBER_OF_ROWS:
         return None
@@ -140,5 +140,5 @@ def piece_of(charge: Charge) -> Piece | None:
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges that read this piece; None means the charges before the rows are divided."""
+    """Return the charges that read this piece. None means the charges before the rows are divided."""
     return tuple(charge for charge in charges if piece_of(charge) == piece)
