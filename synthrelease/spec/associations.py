@@ -9,12 +9,12 @@ from synthrelease.spec.tried import strengths_tried
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
-    """Return the planned associations of each generator that a round may draw.
+    """Return the planned associations, for each generator that a round may draw.
 
     Parameters
     ----------
-    rows : number of rows of the file; by default the number that [input] rows states. If no number is known, no table is called
-        mostly noise.
+    rows : number of rows of the file; by default the number that [input] rows states. If the number is unknown, no table is
+        called mostly noise.
 
     The strengths of the associations are known only if the files were drafted from a public file or rehearsed on it.
     """

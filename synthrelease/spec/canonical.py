@@ -1,10 +1,11 @@
-"""Write the specification of a release as one canonical text, which is digested, committed to, and published beside the table.
+"""Write the specification of a release as one canonical text. The text is digested, committed to, and published beside the
+table.
 
 The text contains everything that the two files state or refer to: the configuration that a configuration extends, the content
 of codelists, rules with their levels written out, public tables that generators start from (by the digest of their content,
-never by a path), and the shortlist that configurations are drawn from. The text contains no comments, no tables of `WORDS`, and
-no settings that are not written in the files, so that a setting that a release does not use changes no digest. The text is
-public like the two files, and contains nothing about the private file.
+never by a path), and the shortlist that configurations are drawn from. The text contains no comments and no tables of `WORDS`.
+It contains only settings that are written in the files, so an unused setting does not change the digest. The text is public
+like the two files, and contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -26,15 +27,14 @@ NAME = "specification.json"
 """Name of the file of the text in a bundle."""
 FORMAT = 1
 WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
-"""Tables that do not change the computation of a release. They can be changed after the release, and the digest does not cover
-them, except for `SeriesTable.fixed` (the plan over years, and the year of the release).
-"""
+"""Tables that do not change the computation of a release. They can be changed after the release. The digest does not cover
+them, except `SeriesTable.fixed` (the plan over years, and the year of the release)."""
 PATHS = ("extends", "override")
-"""Settings that name another configuration, or changes of its settings."""
+"""Settings that name another configuration, or that change its settings."""
 PRIOR = "prior"
 """The setting of a generator that names a public table."""
 BY_DIGEST = "sha256:"
-"""First characters of the name of a public table that is named by the digest of its content."""
+"""First characters of the name of a public table, if the name is the digest of its content."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class PriorTable:
 
 
 def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the two files as plain values for JSON, in the order of the settings; columns, codes and bins keep their order.
+    """Return the two files as plain values for JSON, in the order of the settings. Columns, codes and bins keep their order.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, A
 
     Parameters
     ----------
-    shortlist : the published forms of the configurations that rounds may draw; None for the whole space.
+    shortlist : the published forms of the configurations that rounds may draw; None for the whole space of configurations.
     """
     whole = (
         dict(tables) if shortlist is None else {**tables, "shortlist": [_plain(configuration) for configuration in shortlist]}
@@ -97,7 +97,8 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
     Parameters
     ----------
-    words_unpublished : whether version 1.0.0 wrote the content, which published no plan over years in the specification.
+    words_unpublished : whether version 1.0.0 wrote the content. That version did not publish the plan over years in the
+        specification.
     """
     published, tables_now = read_tables(content), read_tables(canonical_text(tables))
     published.pop("shortlist", None)
@@ -117,7 +118,7 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the settings of a generator, with its public tables named by the digest of their content."""
+    """Return the settings of a generator. Its public tables are named by the digest of their content."""
     if PRIOR not in table:
         return dict(table)
     names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
@@ -126,7 +127,7 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Return the name of a public file or an earlier release, with the digest of its content in place of the path."""
+    """Return the name of a public file or an earlier release, with the digest of its content instead of the path."""
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)
@@ -134,7 +135,7 @@ def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of a generator, a projection or a criterion as plain values, with its settings in alphabetical order."""
+    """Return the table of a generator, projection or criterion as plain values, with its settings in alphabetical order."""
     return {name: _plain(table[name]) for name in sorted(table)}
 
 

@@ -1,6 +1,5 @@
-"""Build a `Column` with atomic bins and alternative binnings from the table of a column in the configuration, and read
-codelists.
-"""
+"""Build a `Column` with atomic bins and alternative binnings from the table of a column in the configuration. Read
+codelists."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ Bins = Sequence[str] | Mapping[str, list[str]]
 
 
 class ColumnError(Unexpected):
-    """A mistake in the table of a column. Its `place` is the field, relative to the table, or "groups"."""
+    """A mistake in the table of a column. `place` is the field, relative to the table, or "groups"."""
 
     def __init__(self, place: str, expected: str, found: str | None, suggestion: str | None = None):
         super().__init__(expected, found, suggestion, place=place)
@@ -80,7 +79,7 @@ def _categories(table: ColumnTable) -> _Listed:
 
 
 def _codes(table: ColumnTable) -> _Listed:
-    """Return the atomic bins of a column of codes, which have neither an order nor numbers. Raises ColumnError."""
+    """Return the atomic bins of a column of codes, which has neither an order nor numbers. Raises ColumnError."""
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
     why = "no numbers for codes, which are names (a column of kind = 'category' may have numbers)"
     _require(not table.numbers, "numbers", why, "some")
@@ -105,7 +104,7 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError for the first of these settings that is stated, because this kind of column does not have it."""
+    """Raise ColumnError for the first of these settings that is stated. This kind of column does not have them."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"no {field} {kind}", "some")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
@@ -146,7 +145,7 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
 
 
 def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
-    """Return the label for texts that are not listed, or None if there is none. Raises ColumnError for an unusable label."""
+    """Return the label for unlisted texts, or None if there is none. Raises ColumnError for an unusable label."""
     label = unlisted_label(table)
     if label is None or label in labels:
         return label
@@ -160,12 +159,12 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
 def grouping(
     field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories", *, unlisted: str | None = None
 ) -> Binning:
-    """Return a binning such as {"low": ["none", "primary"], ...} in which every category (or code, as `what` says) is in
-    exactly one group.
+    """Return a binning such as {"low": ["none", "primary"], ...}. Every category (or code, as `what` says) is in exactly one
+    group.
 
     Parameters
     ----------
-    unlisted : the label for texts that are not listed, which the groups need not name; None if there is none.
+    unlisted : the label for unlisted texts, which the groups need not name; None if there is none.
     """
     if not isinstance(bins, Mapping):
         raise ColumnError(field, f"a table of groups with their {what}", "a list")
@@ -218,7 +217,8 @@ class Codelist:
     Attributes
     ----------
     labels : the label of each code, in the order of the file.
-    levels : by level, the codes of each group; levels in the order of the columns, groups in the order of their first code.
+    levels : by level, the codes of each group. Levels are in the order of the columns, and groups in the order of their first
+        code.
     """
 
     labels: Mapping[str, str]
@@ -226,14 +226,14 @@ class Codelist:
 
 
 def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
-    """Return the configuration with the content of each named codelist in place of its file name.
+    """Return the configuration with the content of each named codelist instead of its file name.
 
-    The levels become alternatives of their column, in addition to the listed alternatives; if none are listed, in addition to
-    the alternative in which each code is a bin.
+    The levels become further alternatives of their column. If no alternatives are listed, the alternative in which each code is
+    a bin is added, too.
 
     Raises
     ------
-    SpecError : for a codelist that cannot be used, with the number of the line.
+    SpecError : when a codelist cannot be used; the message has the number of the line.
     """
     columns = file.tables.get("columns")
     if not isinstance(columns, dict):
@@ -320,7 +320,7 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if the next coarser level divides a group of a level, with two codes that show this."""
+    """Raise SpecError if the next coarser level divides a group of a level. The message has two codes that show this."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -364,7 +364,7 @@ def build_column(
 
     Parameters
     ----------
-    groups : the bins that criteria group by, if there are any; atomic bins are cut at their limits, too.
+    groups : the bins by which criteria group, if there are any; atomic bins are cut at their limits, too.
     own_values : whether a computation uses the own values of the rows, so that atomic bins must be as narrow as the grid.
     edges_of : the columns at whose limits in rules the atomic bins are cut; by default only the column itself.
 
@@ -387,7 +387,9 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return the columns. A column that counts indicators gets the atomic bins of the other columns that are an indicator."""
+    """Return the columns. A column that counts indicators also gets, for each counted column, the atomic bins that stand for
+    an indicator.
+    """
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -401,14 +403,14 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
 
 
 def _check_missing_values(column: Column) -> None:
-    """Raise ColumnError for a text that is both a category and one of the missing_values of the column."""
+    """Raise ColumnError if a text is both a category of the column and one of its missing_values."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
         _require(text.strip() not in texts, "missing_values", "texts that stand for no category of the column", repr(text))
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """Return the column with one more atomic bin, for missing values. It is a separate bin in every alternative."""
+    """Return the column with a further atomic bin for missing values, which is a separate bin in every alternative."""
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
@@ -515,7 +517,7 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
 
 
 def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
-    """Return the date format. Raises ColumnError if the format lacks `part`, or the day if `part` is None."""
+    """Return the date format. Raises ColumnError if the format lacks `part` or, if `part` is None, the day."""
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
@@ -526,7 +528,7 @@ def _date_format(field: str, pattern: str | None, part: str | None) -> DateForma
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:
-    """Return the bins to group by as a binning of the atomic bins, which refine them. Missing values are a separate group."""
+    """Return the bins by which criteria group, as a binning of the atomic bins. Missing values are a separate group."""
     if column.kind == "category":
         present = column.atoms.labels[: column.atoms.present]
         binning = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
@@ -555,7 +557,7 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
 
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
-    """Raise ColumnError for a grid with too many steps, or for a fractional step in a column of whole numbers."""
+    """Raise ColumnError for a grid with too many steps, or a fractional step in a column of whole numbers."""
     if step is not None:
         text = f"{step:.15g}"
         _require(not whole or step == int(step), "step", "a whole number, in a column of whole numbers", text)
@@ -587,9 +589,9 @@ def _stated_numbers(
 def _atoms(
     inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None
 ) -> tuple[IntervalBin, ...]:
-    """Return the atomic bins between the inner edges. The first and the last reach to the bounds.
+    """Return the atomic bins between the inner edges. The first and the last bin reach to the bounds.
 
-    The representative value of a bin is its middle, or with a grid the grid value in the bin that is nearest to the middle.
+    The representative value of a bin is its middle. With a grid, it is the grid value in the bin that is nearest to the middle.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []
@@ -603,7 +605,7 @@ def _atoms(
 
 
 def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
-    """Return intervals as a binning; `atoms` are the lower edges of the atomic bins."""
+    """Return intervals as a binning. `atoms` are the lower edges of the atomic bins."""
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(
         name=name,

@@ -35,11 +35,13 @@ class Geography:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each level with the level below, which determines it: an area lies in one area of the level above."""
+        """Each level with the level below. An area lies in one area of the level above, so the level below determines the
+        level.
+        """
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
     def in_words(self, rows: int) -> str:
-        """Return, in words, the number of areas in each level and the noise in the number of rows of an area."""
+        """Return a text with the number of areas on each level, and the noise in the number of rows of an area."""
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(self.chain, self.areas, strict=True))
         lines = [
             f"Areas: {levels}. Standard deviation of the noise in the number of rows of an area, and in one cell, for a file "
@@ -57,7 +59,7 @@ def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Trans
 
 
 def check_geography(table: GeographyTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the codelist and its levels, before columns are made from them."""
+    """Add a problem for each mistake in the codelist and its levels. Columns are made from the levels later."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
         names = listing(name for name, column in release.columns.items() if column.kind == "code")
@@ -100,7 +102,7 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
     """Return the noise of each level for every family that measures a fixed set of tables and shares the privacy definition of
-    the budget. The first of a list of hyperparameters is used.
+    the budget. If a hyperparameter has a list of values, the first value is used.
     """
     families, noise = (
         [GENERATORS[str(settings["family"])] for settings in release.generators],
@@ -125,14 +127,14 @@ class Marks:
 
     Attributes
     ----------
-    groups : by the column of a group, each column of indicators with its categories that are an indicator.
+    groups : by the column of a group, each column of indicators with its categories that stand for an indicator.
     """
 
     groups: Mapping[str, Mapping[str, tuple[str, ...]]]
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that follow from others: the column of a group follows from its columns of indicators."""
+        """Return the columns that follow from other columns: the column of a group follows from its columns of indicators."""
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
@@ -144,7 +146,9 @@ class Marks:
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
-    """Return the columns of groups of indicators. Adds a problem if a bin mixes categories that are an indicator and others."""
+    """Return the columns of groups of indicators. Adds a problem if a bin mixes categories that stand for an indicator with
+    other categories.
+    """
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():
             binnings = (transformation.binning(name) for transformation in setting.transformations)
@@ -164,7 +168,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 
 
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the counted columns, and in the categories that count as an indicator."""
+    """Add a problem for each mistake in the counted columns, and in the categories that stand for an indicator."""
     if release.linked is not None:
         problems.add("marks", "no such table where a second file has members of a row", "both")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:

@@ -64,7 +64,7 @@ def _own_values_of(sums: object) -> set[str]:
 
 
 class SpecBuilder:
-    """Builds a specification from validated files. It collects mistakes; a step runs only if earlier steps found none."""
+    """Builds a specification from validated files and collects mistakes. A step runs only if earlier steps found no mistake."""
 
     def __init__(
         self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
@@ -170,7 +170,7 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without the additions of options, with levels in its rules written out."""
+        """Return the configuration as it is written, without the additions of options. Levels in its rules are written out."""
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
@@ -217,7 +217,7 @@ class SpecBuilder:
         )
 
     def _check_not_promised(self) -> None:
-        """Add a problem for each name in the pairs of [not_promised] that is no column."""
+        """Add a problem for each name in the pairs of [not_promised] that is not a column."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
             path, columns = f"not_promised.pairs[{index}]", self.release.columns
             self.problems.add_unknown(path, "columns", text.split(":"), columns, self.acceptance_file)
@@ -227,7 +227,7 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the criteria (None for a faulty one) and their mistakes, which are reported after the mistakes of the
+        """Return the criteria (None for a faulty one) and their mistakes. These are reported after the mistakes of the
         schema.
         """
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
@@ -240,7 +240,7 @@ class SpecBuilder:
         return parsed, problems.found
 
     def _selection_rule(self) -> SelectionRule:
-        """Return how rounds are repeated. Adds a problem for `rounds` that are no probability distribution."""
+        """Return the rule by which rounds are repeated. Adds a problem if `rounds` is not a probability distribution."""
         table, law = self.release.selection, None
         try:
             if table.rounds is not None:
@@ -281,8 +281,8 @@ def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> Release
 
     Parameters
     ----------
-    trusted : packages of [[plugins]] that may run on a private file; others are refused before they are loaded. None if only
-        public files are read.
+    trusted : packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. None if
+        only public files are read.
 
     Raises
     ------
@@ -300,7 +300,7 @@ def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = No
 
     Raises
     ------
-    SpecError : as for `load_spec`.
+    SpecError : as in `load_spec`.
     """
     file = read_configuration(path, configuration)
     return _loaded(file, read_toml if acceptance is None else lambda named: toml_tables(acceptance, named))
@@ -334,7 +334,7 @@ def _load_plugins(release: ReleaseFile, file: ConfigurationFile) -> None:
 def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
     """Return the specification that a release publishes, from its text alone. No other file is opened.
 
-    Public tables are known only by their digests: the result is enough for a plan, but not for a fit.
+    Public tables are known only by their digests. So the result is enough for a plan, but not for a fit.
 
     Parameters
     ----------

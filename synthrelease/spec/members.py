@@ -1,4 +1,5 @@
-"""Check the table [members] of linked tables, such as persons of households, and say which members of a root are used."""
+"""Check the table [members] of linked tables, such as persons of households. State in words which members of a root are
+used."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _PROTECTED = (
 
 
 def members_in_words(schema: Schema, linked: Linked) -> str:
-    """Return sentences on the protection of roots with members, and on the members that are used of a root with too many.
+    """Return sentences on the protection of roots with members, and on the members that are used if a root has too many.
 
     The choice of members is a function of the root's own rows, so the guarantee holds for any order (theory 1.10, roots with
     their members). An order by released values is allowed, but then statistics of these columns describe only the first
@@ -51,9 +52,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns and rules of members, before a root and its members become one wide
-    record.
-    """
+    """Add a problem for each mistake in the columns and rules of members, before roots and members become wide records."""
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:

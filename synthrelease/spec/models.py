@@ -13,7 +13,9 @@ from synthrelease.spec.record import domains_of
 
 
 def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
-    """Return the sums that the questions in [[models]] need; None if there are no questions, or after adding a problem."""
+    """Return the sums that the questions in [[models]] need. Return None if there are no questions, or after adding a
+    problem.
+    """
     if not release.models:
         if release.budget.models is not None:
             problems.add("budget.models", "[[models]] that it pays for", "none")
@@ -41,7 +43,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
 
 
 def charge_of(measured: Measured) -> Charge:
-    """Return the cost of all named models: pure, and charged once, after acceptance."""
+    """Return the cost of all questions in [[models]]. It is pure, and charged once, after acceptance."""
     number = len(measured.functions)
     of_sums = [f"{number} sums that share {so_many(len(measured.blocks), 'noise')}" if number else ""]
     of_tables = f"the means of groups in {so_many(len(measured.tables), 'question')}" if measured.tables else ""

@@ -1,4 +1,4 @@
-"""Hold the options of a specification, and check imputation, formats, catalogues and intended questions."""
+"""Store the options of a specification, and check imputation, formats, catalogues and intended questions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Options:
     split : the piece of the register that is read.
     calibration : published totals, or the starting weights of released rows.
     series : the earlier releases and the plan over years.
-    population : the size of the population of which the file is a simple random sample.
+    population : the size of the population from which the file is a simple random sample.
     design : the sampling design of the file.
-    imputation : how the copies with filled gaps are made.
+    imputation : how copies of the rows are made in which missing values are filled.
     geography : areas within areas.
     marks : columns that count indicators.
     scout : the scout before the release.
@@ -52,7 +52,9 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that other columns determine in every row, because of an option; each with the columns that determine it."""
+        """Columns that other columns determine in every row because of an option. Each comes with the columns that determine
+        it.
+        """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
@@ -93,15 +95,17 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
 
 
 SPSS_LABEL = 120
-"""Largest length of the label of a value in SPSS, in bytes of UTF-8."""
+"""Largest length of a value label in SPSS, in bytes of UTF-8."""
 STATA_VALUES = 65_536
 """Largest number of labelled values of one variable in Stata."""
 WITH_MEMBERS = ("stata", "spss", "r")
-"""Formats that can hold a second table with members."""
+"""Formats that can contain a second table with members."""
 
 
 def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -> None:
-    """Add a problem for labels or numbers of bins that a format cannot hold, and for formats without a table of members."""
+    """Add a problem for labels or numbers of bins that a format cannot represent, and for formats without a table of
+    members.
+    """
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
             expected = f"formats that hold members, too ({listing(WITH_MEMBERS)}), because of [members]"
@@ -125,8 +129,8 @@ def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problem
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
-    """Add a problem for each intended question that cannot be read. The drawn alternative decides whether the question cuts a
-    released bin. The card states this.
+    """Add a problem for each intended question that cannot be read. Whether a question splits a released bin depends on the
+    drawn alternative; the card states this.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Load criteria and generators from other packages, but only from packages that a configuration names with version and digest.
+"""Load criteria and generators from other packages. A configuration must name such a package with its version and digest.
 
-A package offers its classes as the entry points `synthrelease.criteria` and `synthrelease.generators`. No code of a package is
-imported before its version and the digest of its installed files are compared with [[plugins]], and before that no private file
-is opened. Loaded code can do whatever Python can: the digest says which code ran, not that the code is harmless.
+A package offers its classes as the entry points `synthrelease.criteria` and `synthrelease.generators`. Before code of a package
+is imported, its version and the digest of its installed files are compared with [[plugins]]. No private file is opened before
+that. Loaded code can do whatever Python can: the digest says which code ran, not that the code is harmless.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def described(package: str) -> PluginTable:
 
     Raises
     ------
-    InputError : if the package is not installed, offers no entry points, or is installed as editable, so that its files can
-        change.
+    InputError : if the package is not installed, offers no entry points, or is installed as editable (then its files can
+        change).
     """
     try:
         installed = _installed(package)
@@ -57,7 +57,7 @@ def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
 
 
 _LOADED: dict[str, str] = {}
-"""The digest of each package that was loaded in this process, at the time of loading."""
+"""The digest that each package had when this process loaded it."""
 
 
 def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
@@ -147,7 +147,7 @@ def _digest(installed: Distribution) -> str:
 
 
 def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
-    """Import the class of an entry point. Raises Unexpected for a class outside of the package, or of the wrong kind."""
+    """Import the class of an entry point. Raises Unexpected if the class is outside the package or of the wrong kind."""
     from synthrelease.criteria.outside import OutsideCriterion
     from synthrelease.generators.outside import OutsideGenerator
 

@@ -1,6 +1,5 @@
-"""Build the domain of records from the configuration (columns with atomic bins, groups, combinations that rules allow), check
-the settings of persons, and state the guarantee in words.
-"""
+"""Build the domain of records from the configuration (columns with atomic bins, groups, allowed combinations), check the
+settings of persons, and state the guarantee in words."""
 
 from __future__ import annotations
 
@@ -34,9 +33,7 @@ from synthrelease.spec.columns import ColumnError, build_column, group_binning, 
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """Add a problem if the numbers of a column of design weights are not positive, or if a row may be more than one
-    respondent.
-    """
+    """Add a problem if a design weight is not positive, or if a row may be more than one respondent."""
     marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
     if marked and release.input.one_row_per is None:
         problems.add(
@@ -56,9 +53,7 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return how the release gets its number of rows: stated, exact, counted with noise, or all rows because none is
-    excluded.
-    """
+    """Return the rule for the number of rows: stated, exact, counted with noise, or all rows because none can be excluded."""
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
     if isinstance(setting, int):
@@ -73,7 +68,7 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
 
 
 def division(release: ReleaseFile) -> PartitionRule | None:
-    """Return how the rows are divided at random; None if they are not divided."""
+    """Return the rule by which rows are divided at random; None if they are not divided."""
     return None if release.partition is None else PartitionRule(fit=release.partition.fit)
 
 
@@ -96,9 +91,7 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the formats of the dates of a column: of its source, and of the dates subtracted from it if that format
-    differs.
-    """
+    """Return the formats of the dates of a column: of its source and, if it differs, of the dates that are subtracted."""
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
@@ -141,11 +134,11 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Return the rule with the labels of its groups in place of levels; unchanged if the rule names no level.
+    """Return the rule with the labels of groups instead of levels. A rule that names no level stays unchanged.
 
     Raises
     ------
-    RuleError : for a column without that level, a group that is not in the level, or another comparison than ==, != and in.
+    RuleError : when a column does not have the level, the level does not have the group, or the comparison is not ==, != or in.
     """
     parts, at = [], 0
     while reference := _PLACE.search(rule, at):
@@ -203,16 +196,18 @@ QUESTION = (
     '(3: up to three rows of each, at three times the epsilon); with `first_by = ["DATE"]` the first ones, with '
     '`first_by = "random"` any'
 )
-"""The question to a steward about rows and persons, with the lines that answer it."""
+"""The question to a steward about rows and persons, with the lines of TOML that answer it."""
 WHICH_ROW = (
     'an answer to: which row of a person is released? Write under [unit] `first_by = ["COLUMN"]` with a column that orders the '
     'rows of a person, a date or the number of a visit, released or not; or `first_by = "random"`: one is drawn at random'
 )
-"""The question to a steward if a key identifies persons and no setting orders the rows of a person."""
+"""The question to a steward if a key identifies persons but no setting orders the rows of a person."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the key of persons is released, and for settings that do not work with the rows of a person."""
+    """Add a problem if the key of persons is released, and for each setting that does not work with several rows of a
+    person.
+    """
     unit = release.unit
     if unit.key is None:
         return
@@ -238,8 +233,8 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
-    """Raise SpecError if the configuration does not say how rows belong to persons. Everything that promises, commits or spends
-    calls this first.
+    """Raise SpecError if the configuration does not say how rows belong to persons. Every function that promises, commits or
+    spends calls this function first.
     """
     if unit.records_per_person == NOT_ANSWERED:
         raise SpecError.at(path, "unit.records_per_person", QUESTION, repr(NOT_ANSWERED))
@@ -308,11 +303,11 @@ def _person(unit: UnitTable, total: Charge) -> str:
 
 
 Rules = list[tuple[Rule, tuple[str, ...]]]
-"""Parsed rules, each with the kinds of rows ("raw", "synthetic") that it applies to."""
+"""Parsed rules, each with the kinds of rows ("raw", "synthetic") to which it applies."""
 
 
 def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool) -> list[str]:
-    """Return the columns that a rule compares with each other only bin by bin.
+    """Return the columns that a rule compares with each other only by their bins.
 
     For rows of the private file, only rules for roots with their members compare the numbers of several columns.
     """
@@ -327,7 +322,7 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return the parsed rules with the kinds of rows that each applies to, and their tables with levels written out.
+    """Return the parsed rules, each with the kinds of rows to which it applies, and their tables with levels written out.
 
     Parameters
     ----------
@@ -359,7 +354,7 @@ def read_rules(
 
 
 def domains_of(release: ReleaseFile) -> dict[str, Domain]:
-    """Return, for each column, the values that a rule or condition may compare it with."""
+    """Return, for each column, the values with which a rule or condition may compare it."""
     return {
         name: Domain(
             kind="category" if table.kind == "code" else table.kind,
@@ -395,12 +390,12 @@ def read_schema(
     problems: Problems,
     acceptance: str,
 ) -> tuple[Schema, dict[str, Binning]]:
-    """Return the columns with their atomic bins, and by column the bins to group by.
+    """Return the columns with their atomic bins and, by column, the bins by which criteria group.
 
     Parameters
     ----------
     listed_groups : [groups] of the acceptance file: by column, its bins or the name of an alternative.
-    own_values : columns whose own values a criterion, a generator or a named model computes with.
+    own_values : columns whose own values are used by a criterion, a generator or a named model.
     acceptance : the name of the acceptance file.
     """
     columns: list[Column] = []
@@ -433,7 +428,7 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return the columns of members whose own values are used, each with the columns of this kind for all members. These have
+    """Return the columns of members whose own values are used, each with the same column of all members. These columns have
     the same atomic bins.
     """
     alike = dict[str, tuple[str, ...]]()
@@ -446,9 +441,7 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """Return the combinations of atomic bins that the rules for one kind of rows allow. Adds a problem if no row is
-    possible.
-    """
+    """Return the combinations of atomic bins that the rules for one kind of rows allow. Adds a problem if they allow no row."""
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")

@@ -1,6 +1,5 @@
-"""Check options about the rows of a release: a piece of a register, random pieces, a sample of a population, a survey design, a
-scout.
-"""
+"""Check options about the rows of a release: a piece of a register, random pieces, a sample of a population, a survey
+design, a scout."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for every setting that needs all rows: with [partition], statistics describe only one piece of the rows."""
+    """Add a problem for every setting that needs all rows. With [partition], statistics describe only one piece of the rows."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
@@ -57,7 +56,7 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
 
 
 def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) -> Iterator[str]:
-    """Yield the sentences of a plan and of a release about the rows the release uses."""
+    """Yield the sentences in a plan and in a release about the rows that the release uses."""
     if partition is not None:
         yield (
             f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of the rows. "
@@ -77,7 +76,7 @@ def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) ->
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
     """Add a problem for every setting that contradicts a simple random sample, or that publishes more about the records.
 
-    If the file is no simple random sample, the guarantee for a member of the population does not hold.
+    If the file is not a simple random sample, the guarantee for a member of the population does not hold.
     """
     path = "population"
     if release.unit.records > 1:
@@ -158,7 +157,7 @@ def scout_in_words(table: ScoutTable) -> str:
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Raise InputError if the folder that [scout] names has another scout: another document, cap, key or order of rows."""
+    """Raise InputError if the folder that [scout] names has another scout: its document, cap, key or order of rows differs."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"
@@ -178,8 +177,8 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
-    """Return sentences on the guarantee for a person of the population, for a file with `rows` rows (theory 11.3, amplification
-    by a subset).
+    """Return sentences on the guarantee for a person in the population, for a file with `rows` rows (theory 11.3,
+    amplification by a subset).
     """
     sampled = min(rows, table.size)
     loss = of_the_population(total, sampled, table.size)

@@ -1,6 +1,4 @@
-"""Define `ReleaseSpec`: everything that is fixed and public before private data are read, with the plan of its privacy
-costs.
-"""
+"""Define `ReleaseSpec`: everything that is fixed and public before private data are read, with the plan of privacy costs."""
 
 from __future__ import annotations
 
@@ -59,25 +57,26 @@ class ReleaseSpec:
     Attributes
     ----------
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
-    groups : the bins that criteria group by, by column.
-    budget : the table [budget]. `generation` is the budget of one fit of a generator: epsilon, or rho if a family is
+    groups : the bins by which criteria group, by column.
+    budget : the table [budget]. `generation` is the budget of one fit of a generator: an epsilon, or a rho if a family is
         zero-concentrated. Zero-concentrated guarantees are converted to epsilon at `delta`.
-    selection_rule : how rounds are repeated.
+    selection_rule : the rule by which rounds are repeated.
     tables : the two files as plain values (`spec.canonical.canonical_tables`).
-    joint_test : the noisy test that accepts a round on all criteria at once. The noisy criterion values are then released after
+    joint_test : the noisy test that accepts a round by all criteria at once. The noisy criterion values are then released after
         acceptance (theory 4, joint test).
     shared_measurements : whether noisy tables are measured once, before the rounds (theory 5, shared measurements).
     bound_risk : probability, over the noise of shared measurements, that the bound of at least one criterion is wrong.
     publish_measurements : whether the noisy tables become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
-    rows : how the release gets its number of rows, and the charge for this.
+    rows : the rule for the number of rows, with its charge.
     exact_domain : a digest of everything that decides which rows are kept, if the number of kept rows is published exactly;
-        None otherwise. Exact releases of one dataset with different rules would reveal an exact difference.
+        None otherwise. Exact releases of one dataset with different rules would reveal an exact difference of two numbers.
     unit : what a record is, how many records a person can have, and the key that identifies the person of a row.
     bundle : further formats of the release.
     not_promised : the associations that the publisher knows are not preserved.
-    shares_noise : whether criterion values after acceptance share one noise if that is smaller (theory 4.4, figures that share
-        a noise). This is no setting: it is False only for an older bundle, for which `verify` computes the plan again.
+    shares_noise : whether criterion values after acceptance share one noise, if the shared noise is smaller (theory 4.4,
+        figures that share a noise). This is not a setting. It is False only if `verify` computes the plan of an older bundle
+        again.
     options : the options that are used.
     questions : the questions that the release is meant to answer.
     models : the sums that are measured for the questions in [[models]]; None without [[models]].
@@ -131,13 +130,13 @@ class ReleaseSpec:
 
     @property
     def parts(self) -> dict[str, object]:
-        """Return the options that are used, and the linked tables, by the name of their table in the configuration."""
+        """Return the options in use and the linked tables, by the name of their table in the configuration."""
         held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
 
     @property
     def generation_budget(self) -> Fraction:
-        """Return the budget of one fit of a generator: epsilon, or rho where a family is zero-concentrated."""
+        """Return the budget of one fit of a generator: an epsilon, or a rho if a family is zero-concentrated."""
         return self.budget.generation
 
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
@@ -162,10 +161,10 @@ class ReleaseSpec:
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """Return the shared noise of criterion values after acceptance, by the names of the criteria; empty if none is shared.
+        """Return, by criterion, the noise that criterion values share after acceptance; empty if none is shared.
 
-        Noise is not shared if the selection is accounted as a Renyi curve (`shape`). There, one noise for the sum of some
-        epsilons costs half the square of the sum, but separate noises cost only half the sum of the squares.
+        Noise is not shared if the cost of the selection is a Renyi curve (`shape`). As a curve, one noise at the sum of some
+        epsilons costs half the square of the sum. Separate noises cost only half the sum of the squares.
         """
         if self.joint_test is None or not self.shares_noise or self.selection_rule.shape is not None:
             return {}
@@ -214,9 +213,7 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """Yield, for each part of the release with a limit on the number of rows, its name and the limit
-        (docs/threat-model.md).
-        """
+        """Yield, for each part of the release that limits the number of rows, its name and the limit (docs/threat-model.md)."""
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
@@ -233,13 +230,13 @@ class ReleaseSpec:
         )
 
     def check_unit_answered(self) -> None:
-        """Raise SpecError if the configuration does not say how rows belong to persons. Everything that promises or spends
-        calls this first.
+        """Raise SpecError if the configuration does not say how rows belong to persons. Every function that promises or
+        spends calls this function first.
         """
         check_unit_answered(self.unit, self.path)
 
     def check_limit(self) -> None:
-        """Raise BudgetError if the plan costs more than [budget] limit. The message has the generation budget that would
+        """Raise BudgetError if the plan costs more than [budget] limit. The message states the generation budget that would
         fit.
         """
         limit = self.budget.limit
@@ -265,12 +262,12 @@ class ReleaseSpec:
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
 
     def persons(self, n_file: int) -> int | None:
-        """Return the number of persons among n_file records of a file with a key; None without a key."""
+        """Return the number of persons, if a file with a key has n_file records; None without a key."""
         return None if self.unit.key is None else n_file // self.unit.records
 
     @property
     def most_rows(self) -> int | None:
-        """Return the size of the population of which the file is a sample, which limits its number of rows; None without
+        """Return the largest number of rows of the file: the size of the population from which it is a sample. None without
         [population].
         """
         return None if self.options.population is None else self.options.population.size
@@ -291,7 +288,7 @@ class ReleaseSpec:
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError for a setting that a new release must not have, such as an erratum."""
+        """Raise SpecError if the specification is of an erratum, or has another setting that a new release must not have."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
@@ -304,12 +301,12 @@ class ReleaseSpec:
             raise SpecError.at(self.path, "criteria", expected, reasons)
 
     def scored_rows(self, n: int) -> int:
-        """Return how many of n rows the criteria use, which is the number of rows of the released table."""
+        """Return how many of n rows the criteria use. This is the number of rows of the released table."""
         return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property
     def generation_charge(self) -> Charge:
-        """Return the charge of one fit of the generator, or of the shared measurements, which are charged once."""
+        """Return the charge of one fit of the generator, or of the shared measurements, which are made once."""
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
@@ -327,12 +324,12 @@ class ReleaseSpec:
 
     @property
     def generation_unit(self) -> str:
-        """Return the unit of the generation budget: "rho" if a generator is zero-concentrated, else "epsilon"."""
+        """Return the unit of the generation budget: "rho" if a generator is zero-concentrated, otherwise "epsilon"."""
         return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
-    """Return the guarantee of a release that used n rows of a file of n_file rows (theory 10, statement of the guarantee)."""
+    """Return the guarantee of a release that used n rows of a file with n_file rows (theory 10, statement of the guarantee)."""
     return Guarantee(
         epsilon=spec.plan.total.epsilon,
         delta=spec.plan.total.delta,

@@ -1,8 +1,8 @@
 """Define the arguments of each command as one frozen value, which the Python function, the command and the desk share.
 
 The section "Attributes" of a request has the help texts of its options. For a command without a request, the section
-"Parameters" of its function has them. An `Option` beside the type has what a name and a type do not say: the metavariable,
-limits, another name. Parameters of many commands are described here:
+"Parameters" of its function has them. An `Option` beside the type adds facts that name and type do not contain: the
+metavariable, limits, another name. Parameters of many commands are described here:
 
 Parameters
 ----------
@@ -349,11 +349,11 @@ def described_by(kind: type[TableRequest]) -> Callable[[Function], Function]:
 
 
 def requested(kind: type[Request], arguments: Mapping[str, Any]) -> Request:
-    """Return the request with the arguments of a Python function: a path may be a text, and names may be any sequence.
+    """Return the request with the arguments of a Python function. A path may be a text, and names may be any sequence.
 
     Raises
     ------
-    InputError : for a path that cannot be one.
+    InputError : when a text cannot be a path.
     """
     values = {name: arguments[name] for name in kind.__dataclass_fields__ if name in arguments}
     for name, hint in get_type_hints(kind).items():
@@ -386,7 +386,7 @@ def flags(name: str, option: Option) -> tuple[str, ...]:
 
 
 def command_words(request: object) -> list[str]:
-    """Return the command-line words that repeat this request; defaults are omitted."""
+    """Return the command-line words that repeat this request. Defaults are omitted."""
     options, words, arguments = shown_options(type(request)), list[str](), list[str]()
     for field in fields(request):  # type: ignore[arg-type]
         value, option = getattr(request, field.name), options[field.name]
@@ -403,7 +403,7 @@ def command_words(request: object) -> list[str]:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Return the names in a text with commas between them. A name with a comma stands in double quotes."""
+    """Return the names in a text with commas between them. A name that contains a comma is in double quotes."""
     return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip())
 
 

@@ -27,7 +27,7 @@ class Series:
     ----------
     earlier : the content of release.json of each earlier release.
     corrected : the content of release.json of the release that this erratum replaces; None without an erratum.
-    reason : why the release was corrected.
+    reason : the correction that the erratum makes.
     year : the year of the release in its plan over years; None without a plan.
     """
 
@@ -39,7 +39,7 @@ class Series:
 
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
-    """Return the series, with the contents of the named files. Their paths are relative to the folder of `file`."""
+    """Return the series with the contents of the named files. Their paths are relative to the folder of `file`."""
     paths = {f"series.earlier[{path}]": name for path, name in enumerate(table.earlier)}
 
     def content(name: str, path: str) -> bytes | None:
@@ -64,7 +64,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
 
 def check_new(series: Series, total: Loss, problems: Problems) -> None:
-    """Add a problem for an erratum, which is no new release, and for a release that costs more than its plan over years
+    """Add a problem for an erratum, which is not a new release, and for a release that costs more than its plan over years
     allows.
     """
     year = series.year
@@ -90,7 +90,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 
 def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
-    """Return the year of an earlier release and its cost, or None. Adds a problem if the release does not fit the plan."""
+    """Return the year and the cost of an earlier release, or None. Adds a problem if the release does not fit the plan."""
     from synthrelease.published.document import read_leniently  # imported here: most releases have no plan over years
 
     try:

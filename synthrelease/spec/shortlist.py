@@ -40,7 +40,7 @@ class ShortlistTable(SpecTable):
 class RehearsedTable(SpecTable):
     """[data]: the size and digests of the public table of the rehearsal.
 
-    A release of the same table is refused (`enclave.ingest.check_not_public`). The size of a database table is 0 bytes.
+    A release from the same table is refused (`enclave.ingest.check_not_public`). The size of a database table is 0 bytes.
     """
 
     bytes: int = Field(ge=0)
@@ -55,10 +55,11 @@ class VerdictTable(SpecTable):
     ----------
     judged : a digest of the rehearsed columns, rules, models and criteria (`judged_digest`).
     hang_together : whether any two columns of the public file are associated. If not, a table of independent columns is as good
-        as any other.
+        as any other table.
     independent_columns_pass : whether a table of independent columns, with the distribution of each column, meets all criteria.
     pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the table of two columns, averaged over the
-        associated pairs: for a typical candidate (None without a candidate), and for a table of independent columns.
+        associated pairs: the first for a typical candidate (None without a candidate), the second for a table of independent
+        columns.
     lost : associated pairs of columns, "a:b", that no criterion judges and no table measures, and that the candidates lost.
     """
 
@@ -70,7 +71,7 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
-        """Yield the results that forbid a release, as what was expected and what was found.
+        """Yield the results that forbid a release. Each has what was expected and what was found.
 
         A result that the publisher has declared in [not_promised] does not count.
 
@@ -107,7 +108,7 @@ class PlanTable(SpecTable):
     generation, rounds : the generation budget, and the distribution of the number of rounds in words.
     acceptance, nothing : the probability that a round is accepted, and the probability that no table is found.
     nothing_high : the upper end of the 95% interval for `nothing`; None if it is not known.
-    lines : the lines that give a configuration this plan; empty if the configuration has the plan already.
+    lines : the lines with which a configuration gets this plan; empty if the configuration already has the plan.
     judged : a digest of the rehearsed files (`judged_digest`), because other criteria accept other rounds.
     """
 
@@ -122,13 +123,13 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification equals the rehearsed one, apart from budget, selection and texts
+        """Return whether the specification equals the rehearsed specification, apart from budget, selection and texts
         (`judged_digest`).
         """
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification has this cost, this generation budget and these rounds, and is the rehearsed one."""
+        """Return whether the specification is the rehearsed one and has this cost, this generation budget and these rounds."""
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
@@ -144,9 +145,9 @@ def rounds_words(spec: ReleaseSpec) -> str:
 
 
 def judged_digest(tables: Mapping[str, Any]) -> str:
-    """Return a digest of the parts of a specification that decide the verdict of a rehearsal.
+    """Return a digest of the parts of a specification that decide the result of a rehearsal.
 
-    It omits title and texts, budget and selection, [not_promised], and the persons who stated or agreed to values.
+    The digest omits title and texts, budget and selection, [not_promised], and the persons who stated or agreed to values.
     """
     return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
 
@@ -271,7 +272,7 @@ def rehearsed_on(path: str | Path) -> RehearsedTable | None:
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the results of the rehearsal for the plan of this specification; None if it neither rehearsed nor proposed that
+    """Return the results of the rehearsal for the plan of this specification; None if the rehearsal did not try or propose this
     plan.
 
     Raises SpecError if the file cannot be read.
@@ -321,7 +322,7 @@ def _index(
 
 
 def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
-    """Return the settings of a class, with defaults for missing settings: a shortlist may be older than a setting."""
+    """Return the settings of a class, with defaults for missing settings. A shortlist may be older than a setting."""
     model = models.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}
@@ -329,7 +330,7 @@ def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel
 
 
 def _key(item: Mapping[str, Any]) -> str:
-    """Return a key of settings that is the same for 20, 20.0 and the decimal 20."""
+    """Return a key of settings. The key is the same for 20, 20.0 and the decimal 20."""
     plain = {name: float(value) if isinstance(value, int | float | Decimal) else str(value) for name, value in item.items()}
     return json.dumps(plain, sort_keys=True)
 
@@ -343,7 +344,7 @@ def shortlist_text(
     verdict: VerdictTable | None = None,
     attacks: AttacksTable | None = None,
 ) -> str:
-    """Return the text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
+    """Return the text of shortlist.toml. Each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Written by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
         "# removed by hand, before any private data are read.",

@@ -1,4 +1,4 @@
-"""Build the space of configurations (alternatives of columns, and all combinations of listed hyperparameters), and check it."""
+"""Build and check the space of configurations: the alternatives of columns, and all combinations of listed hyperparameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Checks, before anything is read or spent, that the shared measurements can answer the criteria that use them.
 
 MOST_LOOKED_AT = 20
-"""Largest number of transformations whose noise is checked before a release; the first ones are checked."""
+"""Largest number of transformations whose noise is checked before a release. The first ones are checked."""
 
 
 def check_answered(
@@ -44,7 +44,9 @@ def check_answered(
     problems: Problems,
     acceptance: str,
 ) -> None:
-    """Add a problem for every criterion that the measurements cannot answer, and if they are not shared or not published."""
+    """Add a problem for every criterion that the measurements cannot answer, and if the measurements are not shared or not
+    published.
+    """
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     fields = dict.fromkeys(answered, "answered_by")
     fields |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
@@ -75,7 +77,7 @@ def check_answered(
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
     """Return, for each criterion that measurements answer, the smallest bound that the noise allows for tables of n rows.
 
-    The bound is public: it follows from the risk, the tables and the noise of the release. No counts are used.
+    The bound is public, because it follows from the risk, the tables and the noise of the release. No counts are used.
     """
     generator = spec.space.generators[0]
     if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
@@ -116,8 +118,8 @@ DOCUMENT = "release.json"
 
 
 def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
-    """Return the paths of the public tables that generators start from. Adds a problem for a missing one. No table is read
-    here.
+    """Return the paths of the public tables from which generators start. Adds a problem for a missing table. No table is
+    read.
     """
     files: dict[str, Path] = {}
     for name in dict.fromkeys(generator.prior_file for generator in space.generators):
@@ -137,8 +139,8 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Return the digest of a public table, or for an earlier release the digest of its release.json, which has the checksum of
-    its rows.
+    """Return the digest of a public table. For an earlier release, it is the digest of release.json, which has the checksum
+    of the rows.
     """
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
@@ -155,7 +157,7 @@ _TIED = "bins into which a row of another bin can be moved (no rule decides this
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in the bins that a generator names, except mistakes that follow from its columns alone.
+    """Yield the mistakes in the bins that a generator names, except mistakes that its columns alone show.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """Add a problem if a generator names rare bins of the target of a measured regression line, because the line describes only
+    """Add a problem if a generator names rare bins of the target of a measured regression line. The line would describe only
     the other rows.
     """
     for generator in space.generators:
@@ -193,8 +195,8 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether a row of another bin can be moved into each of these bins with all other columns unchanged, judged by each
-    rule separately.
+    """Return whether a row of another bin can be moved into each of these bins while all other columns stay unchanged. Each
+    rule is checked separately.
 
     Parameters
     ----------
@@ -219,8 +221,8 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Yield a mistake if a generator names bins of a column with several alternatives, or if an alternative makes a scored sum
-    equal for all rows.
+    """Yield a mistake if a generator names bins of a column with several alternatives, or if an alternative makes a scored
+    sum equal for all rows.
     """
     from synthrelease.generators.scored_sums import ScoreFactor
 
@@ -269,7 +271,7 @@ MAX_CONFIGURATIONS = 100_000
 
 
 def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
-    """Return the space of configurations. Adds a problem for each mistake; the space is then incomplete.
+    """Return the space of configurations. Adds a problem for each mistake; then the space is incomplete.
 
     Parameters
     ----------
@@ -336,7 +338,7 @@ def _generator_mistakes(
     synthetic: Plausibility,
     selection: SelectionTable,
 ) -> Iterator[Mistake]:
-    """Yield mistakes in a generator by itself, with [selection], or beside the first generator.
+    """Yield mistakes in a generator by itself, in combination with [selection], or in comparison with the first generator.
 
     Only the first kind of mistake is reported, because the others may follow from it.
     """
@@ -387,7 +389,7 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Add every combination of the listed hyperparameters to `combinations`, as an instance of its class with its path in the
+    """Add every combination of the listed hyperparameters to `combinations`: an instance of its class, with its path in the
     file.
     """
     model = problems.class_for(path, key, table, models, problems.file)

@@ -1,6 +1,6 @@
 """Read the published totals of [calibration] from the configuration or a CSV file, and build a `Calibration` over atomic bins.
 
-Every mistake that public facts show is found here, before a budget is spent.
+All mistakes that public facts show are found in this module, before budget is spent.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ MOST_CELLS = 100_000
 def build_calibration(
     table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
 ) -> Calibration | None:
-    """Return the calibration over atomic bins, or None after adding the problems for which it cannot be built.
+    """Return the calibration over atomic bins. Return None after adding the problems that prevent it.
 
     Parameters
     ----------
-    file : the configuration file with the table; names of files are relative to its folder.
+    file : the configuration file with the table. Names of files are relative to its folder.
     released : the rules for released rows, over atomic bins.
     """
     earlier = len(problems.found)
@@ -110,8 +110,8 @@ def build_calibration(
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem for a wrong column of starting weights, for unknown columns to collapse, and for a column with the name of
-    the weights.
+    """Add a problem for a wrong column of starting weights, for unknown columns to collapse, and for a column with the name
+    of the weights.
     """
     if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"another name: [calibration] adds a column {WEIGHT!r} to the table", repr(WEIGHT))
@@ -125,7 +125,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield the faultless margins over atomic bins. Adds a problem for each other margin."""
+    """Yield the correct margins over atomic bins. Adds a problem for each other margin."""
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -178,8 +178,8 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """Return (n_atoms,) the index in `labels` of the group of every atomic bin. Raises Unexpected if the labels are no groups
-    of the column.
+    """Return the (n_atoms,) index in `labels` of the group of every atomic bin. Raises Unexpected if the labels are not
+    groups of the column.
     """
     binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in binnings:
@@ -208,7 +208,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
-    """Raise Unexpected because the groups of a column of categories are none of its alternatives."""
+    """Raise Unexpected because the groups of a column of categories are not one of its alternatives."""
     absent = [label for label in nearest.labels if label not in labels]
     actual = f"{unknown[0]!r}" if unknown else f"none for {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
@@ -216,7 +216,7 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Raise Unexpected unless every configuration can form these groups, and the rules allow rows in each group with a total
+    """Raise Unexpected unless every configuration can form these groups and the rules allow rows in each group with a total
     above 0.
     """
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
@@ -235,8 +235,8 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:
-    """Return a boolean array of the shape of a margin: the cells that the rules exclude, whatever the values of other
-    columns.
+    """Return a boolean array with the shape of a margin: True for the cells that the rules exclude, whatever the values of
+    other columns.
     """
     groups = dict(zip(margin.columns, zip(margin.labels, margin.into, strict=True), strict=True))
     binnings = []
@@ -258,6 +258,6 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
 
 
 def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterator[Binning]:
-    """Yield each binning that a released table may have in a column, once."""
+    """Yield each binning that a released table may have in a column."""
     binnings = {binning.name: binning for binning in (transformation.binning(column) for transformation in transformations)}
     yield from binnings.values()

@@ -3,10 +3,10 @@
 `NAME.tried.json` stands beside `NAME.toml`. It has one digest for each column, criterion and other table, so that a refusal
 names the changed parts. The digests do not cover comments, texts for the card, the persons who stated or agreed to values, the
 limit of the budget, and the way in which the private file writes its values, because these do not change an attempt. The record
-is no privacy protection: it keeps a steward from spending a budget on files that nobody has tried.
+does not protect privacy. It keeps a steward from spending a budget on files that nobody has tried.
 
 A copy under another name, or a configuration that extends a tried one, is compared with the most similar record. Files that
-come with synthrelease are recognised by their digest, wherever they are; edited copies of them are not.
+come with synthrelease are recognised by their digest, wherever they are. Edited copies are not recognised.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
-"""The command that tried the files. "answer": nothing tried them, and the steward agreed to use them all the same.
-"""
+"""The command that tried the files. "answer" means that nothing tried them, and that the steward agreed to use them all the
+same."""
 NEVER = (
     "The configuration and its acceptance file were never tried on public data, as far as this program knows. A release spends "
     "its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
@@ -58,8 +58,8 @@ class Tried:
     ----------
     path : the file of the record.
     by : the command that tried the two files (`By`).
-    digests : the digest of each part of the two files, by the name of the part.
-    rows : number of rows of the public table; None if it is not known.
+    digests : the digests of the parts of the two files, by the name of the part.
+    rows : the number of rows of the public table; None if it is unknown.
     acceptance : the path of the acceptance file, relative to the folder of the record; empty if it is not known.
     strengths : the strengths of the associations in the public table, as far as they are known.
     trial : a digest of the parts that decide which associations a draft preserved in its trial; empty without a draft.
@@ -74,7 +74,7 @@ class Tried:
     trial: str = ""
 
     def changes(self, now: Mapping[str, str]) -> list[str]:
-        """Return the names of the parts that differ. A criterion under another name is the same criterion."""
+        """Return the names of the parts that differ. A criterion with a new name is the same criterion."""
         then = self.digests
         changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
         gone, new = ({parts[name] for name in parts if name.startswith(CRITERION)} for parts in (then, now))
@@ -84,9 +84,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """The result for two files that differ from the tried ones: the command that tried them, and the changed parts, in
-    words.
-    """
+    """The result if two files differ from the tried ones: the command that tried these, and the changed parts in words."""
 
     by: str
     parts: str
@@ -97,14 +95,14 @@ def beside(config: str | Path) -> Path:
 
 
 def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
-    """Write the record beside the configuration, in place of an earlier one.
+    """Write the record beside the configuration. It replaces an earlier record.
 
-    Nothing is written beside files that come with synthrelease, or into a folder without permission to write. There, the
-    shortlist says what was rehearsed.
+    Nothing is written beside files that come with synthrelease, or into a folder without permission to write. For such files,
+    the shortlist says what was rehearsed.
 
     Parameters
     ----------
-    rows : number of rows of the public table that the files were tried on.
+    rows : number of rows of the public table on which the files were tried.
     strengths : strengths of the associations in this table; None for the strengths of an earlier record.
     """
     path = beside(spec.path)
@@ -163,23 +161,23 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
 
 def rows_tried(spec: ReleaseSpec) -> int | None:
     """Return the number of rows of the public table on which the files, or an earlier version of them, were tried; None if
-    unknown.
+    it is unknown.
     """
     return next((attempt.rows for attempt in _readable(spec) if attempt.rows is not None), None)
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return the strengths of the associations in the public table on which the files were tried; empty if unknown."""
+    """Return the strengths of the associations in the public table on which the files were tried; empty if they are unknown."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of the parts that decided the trial of a draft; empty if unknown."""
+    """Return the digest of the parts that decided the trial of a draft; empty if it is unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
 def _readable(spec: ReleaseSpec) -> list[Tried]:
-    """Return the stored records; none if a record is damaged. A caller that must know about damage calls `tried`."""
+    """Return the stored records; none if a record is damaged. A caller that must report damage calls `tried`."""
     with suppress(SpecError):
         return list(_known(spec))
     return []
@@ -198,8 +196,8 @@ def kept_in_trial(spec: ReleaseSpec) -> str:
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return one digest of everything that decides which associations the rows preserve. Thresholds and texts do not decide
-    this.
+    """Return one digest of all parts that decide which associations the rows preserve. Thresholds and texts are not among
+    them.
     """
     return digest_of({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
@@ -245,8 +243,8 @@ def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
 
 
 def _known(spec: ReleaseSpec) -> Iterator[Tried]:
-    """Yield the stored records of the configuration, of the configuration that it extends, and of others in the folder with the
-    same acceptance file.
+    """Yield the stored records of the configuration, of the configuration that it extends, and of other configurations in the
+    folder with the same acceptance file.
 
     Raises
     ------
@@ -267,7 +265,7 @@ def _known(spec: ReleaseSpec) -> Iterator[Tried]:
 
 
 def _read(path: Path) -> Tried:
-    """Read a stored record. Raises SpecError if it cannot be read, because then it is unknown what was tried."""
+    """Read a stored record. Raises SpecError if the record cannot be read, because then it is unknown what was tried."""
     expected = "the record that a draft or a rehearsal wrote about the two files that it tried"
     try:
         content = json.loads(path.read_bytes())
