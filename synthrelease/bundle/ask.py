@@ -2,8 +2,7 @@
 
 The page computes its answers by the rules of `estimate` (templates/answers.js), so it needs no program and no network. Its data
 depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes. The page does
-not read the plausibility rules: in cells that the rules exclude, the noisy count in its data is 0, and so is the number of
-noises.
+not read the plausibility rules. Instead, its data state a noisy count of 0 without noise for every cell that the rules exclude.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ _DIGITS = 12
 
 
 def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:
-    """Return the page by file name, in each language of the card. Empty if no noisy table is published, or if the number of
-    measurements before the release has no limit.
+    """Return the page by file name, in each language of the card. The result is empty if no noisy table is published, or if the
+    number of measurements before the release was not limited.
 
     Parameters
     ----------
@@ -121,8 +120,8 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
     """Yield the questions that were measured on purpose, with their answers.
 
-    An answer has intervals that hold one by one, and intervals that hold together. Numbers have six digits, as in release.json,
-    so that they are the same on every machine.
+    Each answer has intervals that hold one at a time, and wider intervals that all hold at once. Numbers have six digits, as in
+    release.json, so that they are the same on every machine.
     """
     place = {column.name: index for index, column in enumerate(release.schema)}
     for question, limits in () if release.models is None else measured_questions(release.models).items():
@@ -185,7 +184,7 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any
 
 
 def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
-    """Return the design effect for questions about a column, and why there is no interval for a population."""
+    """Return the design effect for questions about a column, and the reasons why there is no interval for a population."""
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
     reasons = [*survey.reasons, *(["clusters"] if survey.groups else [])]  # the page does not compare groups of clusters
@@ -197,7 +196,7 @@ def _rounded(value: float) -> float | int:
 
 
 def _finite(values: Iterable[float]) -> list[float | int | None]:
-    """Return numbers for JSON; None in place of a number that is infinite or no number."""
+    """Return numbers for JSON, with None instead of an infinite number or NaN."""
     return [number(value) if isfinite(value) else None for value in map(float, values)]
 
 
@@ -210,7 +209,7 @@ def _words(language: str) -> Mapping[str, str]:
 
 
 def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
-    """Return the page in a language. Its Content Security Policy allows only its own script and style."""
+    """Return the page in a language. Its Content Security Policy allows only the script and the style of the page itself."""
     texts = document.card.texts(language) or CardTexts()
     titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
     script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")

@@ -18,7 +18,7 @@ from synthrelease.resources import library
 
 
 def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> dict[str, bytes]:
-    """Return the catalogue entries that [bundle] asks for, by file name.
+    """Return the catalogue entries that the table [bundle] of the configuration asks for, by file name.
 
     Raises
     ------
@@ -42,7 +42,8 @@ def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def turtle_bytes(jsonld: bytes) -> bytes:
-    """Return dcat.ttl: the statements of dcat.jsonld in Turtle, below a comment. This needs rdflib (the extra `catalogue`).
+    """Return dcat.ttl: a comment, and the statements of dcat.jsonld in Turtle. This function needs rdflib (the extra
+    `catalogue`).
 
     Raises
     ------

@@ -60,7 +60,7 @@ class DataFile:
     Attributes
     ----------
     format : the format's name in datapackage.json.
-    size : in bytes.
+    size : the size in bytes.
     """
 
     name: str
@@ -173,7 +173,9 @@ class Dataset:
         return self.card.published.isoformat()
 
     def reached(self, by_email: str, otherwise: str) -> dict[str, str]:
-        """Return the contact under the key for an e-mail address or the key for another contact; empty if none is stated."""
+        """Return the contact as a dict with one key: `by_email` if the contact is an e-mail address, else `otherwise`. The
+        dict is empty if the card states no contact.
+        """
         contact = self.card.contact
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}
 
@@ -239,7 +241,7 @@ WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("words
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return every file that a bundle of this release may contain, with its purpose."""
+    """Return the name and the purpose of every file that a bundle of this release may contain."""
     fixed, signed = ("release.json", canonical.NAME), (CHECKSUMS, SIGNATURE, PUBLIC_KEY)
     return [(name, describe_file(name)) for name in (*sorted(document.files), *fixed, *documents(document), *signed)]
 

@@ -1,4 +1,4 @@
-"""Make release.json and measurements.json: guarantee, charges, released figures, schema and the publisher's texts."""
+"""Make release.json and measurements.json: guarantee, charges, released criterion values, schema and the publisher's texts."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _bins_of(
 # The parts of release.json that follow from the specification, the drawn configuration and the numbers of rows.
 
 _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
-"""Settings of a criterion that have fields of their own in release.json, or are not published."""
+"""Settings of a criterion that release.json states in separate fields, or that are not published."""
 
 
 def planned_parts(
@@ -156,7 +156,9 @@ def parameters(criterion: Criterion) -> dict[str, Any]:
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:
-    """Return the rule of the selection: how many rounds, which test decides a round, and how many configurations there are."""
+    """Return the rule of the selection: the number of rounds, the test that decides a round, and the number of
+    configurations.
+    """
     test, rule = spec.joint_test, spec.selection_rule
     return SelectionPart(
         configurations=len(spec.space),
@@ -216,17 +218,17 @@ def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
-    """Return a criterion with its figure and the interval that follows from the figure and its noise."""
+    """Return a criterion with its value and the interval that follows from the value and its noise."""
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
 
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """Return the interval for the exact figure; None if the noise gives no interval.
+    """Return the interval for the exact criterion value; None if the noise gives no interval.
 
-    It depends on the other fields of the criterion, on the number n of released rows, and on `bounds` if measurements answer
-    the criterion. A figure without noise is exact. If the noise is not added to the figure, the interval is an estimate from
-    redrawn noise.
+    The interval depends on the other fields of the criterion, on the number n of released rows, and on `bounds` if the
+    criterion's value is computed from measurements. A value without noise is exact. If the noise is not added to the value, the
+    interval is an estimate from redrawn noise.
     """
     epsilon, level = part.epsilon_exact, number(float(LEVEL))
     if part.answered and bounds is not None:
@@ -246,7 +248,9 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Return the interval from the distribution of the figure's own noise, or of the noise that it shares with others."""
+    """Return the interval that follows from the distribution of the noise. The criterion value has its own noise, or shares
+    noise with other values.
+    """
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
         return one_noise_interval(value, part.noise, sensitivity=sensitivity, rows=n, best=best, worst=worst)

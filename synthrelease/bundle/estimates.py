@@ -46,13 +46,13 @@ ESTIMATED_LEVEL = 0.95
 def estimates_part(
     document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
 ) -> EstimatesPart | None:
-    """Return the part of release.json on estimates; None if nothing is estimable because the search had no limit on its
-    measurements.
+    """Return the part of release.json on estimates. The result is None if the number of measurements of the search was not
+    limited, because then nothing is estimable.
 
     Parameters
     ----------
     measured : the content of measurements.json.
-    not_a_sample : the reasons why there is no interval for a population; None for the part as version 1.0.0 wrote it.
+    not_a_sample : the reasons why there is no interval for a population; None to get the part as version 1.0.0 wrote it.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def estimates_part(
 
 
 def strengths_of(release: PublishedRelease) -> StrengthsPart:
-    """Return the strength of association of column pairs, and the shares of bins, from the noisy tables.
+    """Compute the strength of association of column pairs, and the shares of bins, from the noisy tables.
 
     Each value comes from the table with the least noise that contains the columns.
     """
@@ -100,7 +100,7 @@ def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
 
 
 def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
-    """Return the release that a document describes, with its noisy tables.
+    """Return the release that a document describes, with the noisy tables from measurements.json.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
-    """Return the reasons why the rows of the file are no simple random sample of a population.
+    """Return the reasons why the rows of the file are not a simple random sample of a population.
 
-    They come from release.json and specification.json.
+    The reasons come from release.json and specification.json.
     """
     columns = json.loads(specification).get("columns", {})
     return document.declared(design_weights=any(table.get("role") == WEIGHT for table in columns.values()))
@@ -204,8 +204,8 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Return half of the widest interval of a count, in rows, by column or pair of columns; all rows if a count is not
-    estimable.
+    """For each column and pair of columns, return half the width of the widest interval of a count, in rows. If a count is
+    not estimable, return the number of all rows instead.
     """
     errors: dict[str, int] = {}
     for line in lines:
@@ -225,7 +225,7 @@ def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> Release
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """Return the table of estimates in the further formats that [bundle] asks for, by file name."""
+    """Return the table of estimates in the further formats that the table [bundle] asks for, by file name."""
     return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 

@@ -2,8 +2,8 @@
 `formats`).
 
 The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata and -1,
-declared missing, in SPSS. Both formats store the time of writing. This time is replaced with a constant, because it would
-reveal how long the run took. pyreadstat needs the whole table in memory.
+declared missing, in SPSS. Both formats store the time of writing, which would reveal how long the run took. So a constant
+replaces it. pyreadstat needs the whole table in memory.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Package:
     ----------
     ending : ending of the package's files.
     missing : the code of a missing value.
-    length, longest : function that measures a name, and the largest measure allowed: characters for Stata, bytes of UTF-8 for
-        SPSS.
-    variable_label, file_label : largest measure of these labels, by the same function.
+    length, longest : function that returns the length of a name, and the largest length allowed. Stata counts characters, and
+        SPSS counts bytes of UTF-8.
+    variable_label, file_label : largest length of these labels, by the same function.
     same : function that maps two names to the same text if the package treats them as one name.
     reserved : function that returns whether the package reserves a name.
     """
@@ -90,11 +90,11 @@ PACKAGES = {"stata": STATA, "spss": SPSS}
 
 
 def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
-    """Return a valid, unique name in the package for every column; names that are valid already stay.
+    """For every column, return a valid and unique name in the package. Names that are already valid do not change.
 
-    In other names, every character except letters, digits and underscores becomes "_". A name that starts with another
-    character, or is reserved, gets the prefix "v_". Long names are cut. If a name is taken, the smallest number from 2 on that
-    makes it unique is appended.
+    In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
+    another character, or is reserved, gets the prefix "v_". Long names are cut. If another column has this name already, the
+    smallest number from 2 upwards that makes it unique is appended.
 
     Parameters
     ----------
@@ -164,7 +164,9 @@ class Variable:
 
 
 def variables(document: ReleaseDocument, package: Package, file: TableFile) -> tuple[Variable, ...]:
-    """Return the columns of a table as variables, in order. The label of a renamed column begins with its original name."""
+    """Return the columns of a table as variables, in the order of the table. The label of a renamed column begins with its
+    original name.
+    """
     taken = [WEIGHT, SYNTHETIC, *([key_name(file.key, package)] if file.key else [])]
     names = renamed([column.name for column in file.columns], package, taken)
     listed = []
@@ -208,7 +210,8 @@ _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the table in the formats that [bundle] asks for: for each file name, an iterable of bytes.
+    """Return the table in the formats that the table [bundle] of the configuration asks for: for each file name, an iterable of
+    bytes.
 
     Raises
     ------
@@ -234,7 +237,7 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
 
 
 def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], package: Package) -> Any:
-    """Return rows as a pandas frame of bin numbers from 1 on; missing values have the code of the package."""
+    """Return rows as a pandas frame of bin numbers, counted from 1. Missing values have the code of the package."""
     import pandas as pd
 
     values: dict[str, Any] = {}
@@ -252,7 +255,7 @@ def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], pack
 
 
 def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
-    """Return the file of a table with all its labels as bytes."""
+    """Return the bytes of the file of a table, with all labels."""
     columns = variables(document, package, file)
     frame = _frame(RowsBatch.joined(rows.batches, rows.shape), rows.shape, columns, package)
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
@@ -337,15 +340,15 @@ _MAP = b"<map>"
 _NAME = 129
 """Bytes of a name in Stata 14 and later, padded with zeros."""
 _SECTIONS, _BEHIND = 14, 9
-"""Number of offsets in <map>, and index of the first one that is behind the characteristics."""
+"""Number of offsets in <map>, and index of the first offset of a section behind the characteristics."""
 
 
 def with_note(content: bytes, note: str) -> bytes:
-    """Return a Stata file with one note of the dataset added.
+    """Return a Stata file to which one note about the dataset is added.
 
     Raises
     ------
-    ValueError : for a file that has characteristics already, or that is no file of Stata 14 or later.
+    ValueError : when the file already has characteristics, or is not a file of Stata 14 or later.
     """
     start = content.find(_MAP) + len(_MAP)
     offsets = list(struct.unpack_from(f"<{_SECTIONS}Q", content, start)) if start >= len(_MAP) else []

@@ -25,12 +25,13 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return the part of release.json on the complete copies, and their file; if they cannot be made, the reason and no file.
+    """Return the part of release.json on the complete copies, and their file. If they cannot be made, return a part that states
+    the reason, and no file.
 
     Notes
     -----
-    Donors are drawn with randomness of the operating system, and the result is published whole. It is a function of the
-    released table and of that randomness alone, so it costs no privacy.
+    Donors are drawn with random bits from the operating system, and all copies are published. They depend only on the released
+    table and on these random bits, so they cost no privacy.
     """
     counts = rows.table.counts
     open_ = gaps_of_cells(counts, missing_bins(rows.columns), rows.rules)
@@ -49,7 +50,7 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the part on the copies for a preview, which counts no rows with gaps."""
+    """Return the part on the copies for a preview. In a preview, the number of rows with gaps is not counted."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
@@ -93,7 +94,7 @@ def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
     Parameters
     ----------
     marked : whether the content has the column.
-    mark : whether the result shall have it.
+    mark : whether the result should have it.
     """
     if marked == mark:
         return content

@@ -1,8 +1,8 @@
-"""Compute intervals for exact criterion values and limits for the file, from released figures (post-processing, no cost).
+"""Compute intervals for exact criterion values and limits for the file, from released values (post-processing, no cost).
 
-A figure compares the released rows with the n rows that the release used. These rows were drawn at random from the K rows of
-the file that the rules keep. A limit for all K rows adds the error of this draw to the limit of the figure (theory 13.17, drawn
-shares).
+A criterion value compares the released rows with the n rows that the release used. These rows were drawn at random from the K
+rows of the file that the rules keep. A limit for all K rows is the limit for the n rows plus the error of this draw (theory
+13.17, drawn shares).
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ LEVEL = Fraction(95, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInterval:
-    """An interval `low` <= exact figure <= `high` at a stated level. `high` is None if the exact figure has no upper limit."""
+    """An interval that contains the exact criterion value at a stated level: `low` <= exact value <= `high`. `high` is None
+    if the interval has no upper end.
+    """
 
     low: float
     high: float | None
@@ -49,30 +51,31 @@ def laplace_interval(
     passed_below: float | None,
     level: Fraction = LEVEL,
 ) -> FigureInterval:
-    """Return an interval that contains the exact figure in at least `level` of all releases, from the known noise of
-    `laplace_figure`.
+    """Return an interval that contains the exact criterion value in at least the share `level` of all releases. The interval
+    follows from the known noise of `laplace_figure`.
 
     Parameters
     ----------
-    value : the released figure.
-    rows : the number of rows behind it, which determines the grid.
-    best, worst : the range of exact figures; None if there is no worst value.
-    passed_below : the threshold, if the figure was released only because it did not exceed it; None for a figure whose noise
-        had no part in the decision.
+    value : the released criterion value.
+    rows : the number of rows from which it was computed. This number determines the grid.
+    best, worst : the range of exact values; None if there is no worst value.
+    passed_below : the threshold, if the value was released only because it did not exceed the threshold. None if the decision
+        to release did not use the value's noise.
 
     Notes
     -----
-    Let e be the exact figure of the released candidate and v = e + z the noisy one, in steps of the grid, z discrete Laplace
-    with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance says v <= t and nothing else
-    about z. So v follows its law cut off at t, for every candidate, and hence for the released candidate.
+    Let e be the exact value of the released candidate and v = e + z the noisy value, in steps of the grid, where z is discrete
+    Laplace noise with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance says that v <= t
+    and nothing else about z. So for every candidate, and hence for the released candidate, v follows its distribution truncated
+    at t.
 
-    - Low end v - q, q the smallest number with Pr[z > q] <= (1 - level)/2. The cut only makes v smaller, so e < v - q has no
-      larger probability.
-    - High end: the largest e with Pr[z <= v - e | z <= t - e] > (1 - level)/2. This falls in e towards
-      a^(t - v): a figure that lies so near below its threshold that this exceeds (1 - level)/2 bounds nothing from above.
+    - Low end: v - q, where q is the smallest number with Pr[z > q] <= (1 - level)/2. Truncation only makes v smaller, so it
+      does not increase the probability of e < v - q.
+    - High end: the largest e with Pr[z <= v - e | z <= t - e] > (1 - level)/2. As e grows, this probability decreases towards
+      a^(t - v). If v is so close to the threshold that a^(t - v) exceeds (1 - level)/2, the interval has no upper end.
 
-    The rounding to the grid (theory 9.2, figure on a grid) adds a step on either side. The level holds for each criterion by
-    itself.
+    The rounding to the grid (theory 9.2, figure on a grid) adds one step at each end. The level holds for each criterion
+    separately.
     """
     step, steps = noise_grid(sensitivity, rows)
     decay = math.exp(-1 / float(Fraction(steps) / epsilon))
@@ -91,11 +94,12 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """For a figure whose noise is shared with other figures, return an interval that contains the exact figure in at least
-    `level` of all releases.
+    """For a criterion value that shares its noise with other values, return an interval. It contains the exact value in at
+    least the share `level` of all releases.
 
-    The noise had no part in the decision. It has the marginal distribution of a noise for several numbers (theory 9.18, one
-    noise for many numbers). The level holds for this figure on its own. The rounding to the grid adds a step on either side.
+    The decision to release did not use this noise. Its distribution is the marginal distribution of one noise for several
+    numbers (theory 9.18, one noise for many numbers). The level holds for this value separately. The rounding to the grid adds
+    one step at each end.
     """
     step = shared_grid(sensitivity, rows).step
     released, reach = grid_point(value, step), noise.beyond(rows, float(1 - level)) + 1
@@ -104,7 +108,9 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """Return the largest exact figure, in steps, for which a released figure this small is not too improbable."""
+    """Return the largest exact value, in steps, for which a released value of at most `released` still has probability above
+    `tail`; None if there is no largest one.
+    """
 
     def probability(exact: int) -> float:
         share = cumulative(released - exact, decay)
@@ -146,11 +152,13 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
 
 
 LEAST_RISK = 0.001
-"""Smallest risk for which a limit for the file is stated. A smaller risk would give a limit that is too wide to be useful."""
+"""Smallest risk for which a limit for the file is stated. A smaller risk would give a limit too large to be useful."""
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """Return the document with limits for the file beside the limits for the drawn rows, if rows were drawn."""
+    """Return the document. If the release used a random part of the rows, it has limits for the whole file beside the limits
+    for the drawn rows.
+    """
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
     return document.model_copy(update={"criteria": criteria})
@@ -164,9 +172,10 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit, at the level `LEVEL`, of the exact figure for all kept rows of the file instead of the drawn rows.
+    """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all kept rows of the file instead of the
+    drawn rows.
 
-    None if the figure has no upper limit, or if the error of the draw has none.
+    None if the value for the drawn rows, or the error of the draw, has no upper limit.
     """
     criterion, drawing = part.criterion(), drawing_behind(part, document)
     if criterion is None or drawing is None or part.interval is None or part.interval.high is None:
@@ -184,7 +193,8 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
     Parameters
     ----------
-    largest : number of columns of the tables whose cells the limit covers, all at once; by default that of the criterion.
+    largest : number of columns of the tables whose cells the limit covers, all at once. By default, this is the number of the
+        criterion.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -196,9 +206,10 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """Return the first criterion that bounds the error of every bin of every column (some criteria also cover wider tables).
+    """Return the first criterion that bounds the error of every bin of every column. Some of these criteria also cover tables
+    of several columns.
 
-    None if there is no such criterion, or if the figures describe a piece of the original rows.
+    None if there is no such criterion, or if the criterion values refer only to a piece of the original rows.
     """
     if document.figures_about:
         return None
@@ -206,8 +217,8 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return the largest number of columns in a combination of values whose share `error_band` bounds; None if combinations of
-    any number of columns are bounded.
+    """Return the largest number of columns for which `error_band` bounds the share of every combination of values; None if
+    it does so for any number of columns.
     """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
@@ -215,21 +226,22 @@ def band_columns(document: ReleaseDocument) -> int | None:
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Return whether the figures describe a random part of the rows that the rules keep, or may do so."""
+    """Return whether the criterion values refer, or may refer, to only a random part of the rows that the rules keep."""
     return not document.figures_about and not kept_rows(document).known
 
 
 def kept_rows(document: ReleaseDocument) -> KeptRows:
-    """Return what is published about the number of rows in the file that satisfy the rules."""
+    """Return the published information about K, the number of rows in the file that satisfy the rules."""
     return KeptRows.of(document)
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Return the random draw of the rows behind a figure, with the risk that the upper end of its interval leaves at `LEVEL`.
+    """Return the random draw of the rows to which a criterion value refers. It states the risk that remains for the draw at
+    `LEVEL` after the risk of the interval's upper end.
 
-    A fiftieth of this risk goes to the noise of the number of kept rows. The probability that public rows filled a gap is
-    subtracted first. None if no risk is left, if the figure has no interval or only an approximate one (from redrawn noise), or
-    if it describes a piece of the rows.
+    The probability that public rows replaced missing rows is subtracted first. Then a fiftieth of the rest is used for the
+    noise of the number of kept rows. None if no risk remains, if the value has no interval or only an approximate one (from
+    redrawn noise), or if it refers only to a piece of the rows.
     """
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:
@@ -250,7 +262,7 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
     """Return the largest probability that the upper end of an interval is too low.
 
-    None for an interval that is an estimate, and without an interval.
+    None if the interval is only an estimate, or if there is no interval.
     """
     how = None if part.interval is None else part.interval.how
     if how is None or how == "redrawn noise":
@@ -262,7 +274,7 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, the number of binnings in which it could have been released; empty if there is one
+    """Return, for each column, the number of binnings in which it could have been released; empty if there is only one
     configuration.
     """
     if document.selection.configurations == 1:

@@ -45,7 +45,9 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, perhaps with weights, and the parts of release.json and the files that options made from its rows."""
+    """The released table, with weights if the release has them. Also the parts of release.json and the files that options
+    made from its rows.
+    """
 
     table: ReleasedTable
     parts: Mapping[str, Part]
@@ -53,12 +55,13 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Return the released table with its weights, and the weights' and copies' parts of release.json and files.
+    """Return the released table with its weights, and for weights and complete copies their parts of release.json and their
+    files.
 
     Parameters
     ----------
-    anew : whether a finished bundle is written again. Weights are a function of the rows and are computed again; complete
-        copies stay as they were drawn.
+    anew : whether a finished bundle is written again. Then weights are computed again from the rows, and complete copies stay
+        as they were drawn.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
     if (totals := spec.options.calibration) is not None:
@@ -119,7 +122,7 @@ def with_parts_anew(
 
     Raises
     ------
-    OtherRelease : when an erratum names another release than this one.
+    OtherRelease : when the configuration is an erratum and names a release other than this one.
     """
     plain = document.model_copy(update={**dict.fromkeys(document.parts), **planned(spec, document.rows_worked_with)})
     parts = dict[str, Part | None]()
@@ -151,7 +154,7 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
 
 
 def _population(population: PopulationTable, document: ReleaseDocument, rows: int) -> PopulationPart:
-    """Return the guarantee for a member of the population, if the file is a sample with a public number of rows.
+    """Return the guarantee for a member of the population, if the file is a random sample with a public number of rows.
 
     Theory 11.3, amplification by a subset.
     """
@@ -188,7 +191,7 @@ class CardSection:
 
     Attributes
     ----------
-    place : whether the section follows those about the rows, or those about the guarantee and the charges.
+    place : where the section stands: after the sections about the rows, or after those about the guarantee and the charges.
     label : label of the table for screen readers.
     rows : the cells of each row; the first cell is its heading.
     """
@@ -219,7 +222,7 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
-    """Return warnings for readers of every figure, if the figures describe only a piece of the rows; otherwise an empty
+    """Return warnings for readers of criterion values, if these values refer only to a piece of the rows; otherwise an empty
     list.
     """
     texts, in_file = list[str](), document.domain.file_rows
@@ -249,7 +252,7 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
         models_card.rows,
     ),
 }
-"""Tables in the sections beside the guarantee, by option: label, columns, and the function that makes the rows."""
+"""Tables of the card's sections by option: label, columns, and the function that makes the rows."""
 
 
 def sections(document: ReleaseDocument) -> list[CardSection]:
@@ -276,7 +279,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:
-    """Return the rules that the card lists. Rules of areas and indicators have separate sections, so they are omitted."""
+    """Return the rules that the card lists. Rules of areas and indicators are omitted, because they have separate sections."""
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
     named = [] if marks is None else [group.column for group in marks.groups]
@@ -315,10 +318,10 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return the part of release.json on weights, and the weight of a row of each cell; None for weights that are impossible.
+    """Return the part of release.json on weights, and the weight of a row of each cell. Instead of the weights, None is
+    returned if no weights give the published totals.
 
-    A table that cannot have the published totals stays without weights, because it has met all criteria and its budget is
-    spent.
+    Such a table is released without weights, because it has met all criteria and its budget is spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)

@@ -30,7 +30,7 @@ _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 
 
 
 def wrapped(text: str, characters: int) -> list[str]:
-    """Return a text in lines of at most `characters` characters; only a single longer word makes a longer line."""
+    """Return a text in lines of at most `characters` characters. A line is longer only if it consists of one longer word."""
     lines: list[str] = []
     for word in text.split():
         if lines and len(lines[-1]) + 1 + len(word) <= characters:
@@ -59,15 +59,16 @@ def _n(value: float) -> str:
 MAX_PAIRS, MAX_BINS = 36, 64
 """At most MAX_PAIRS pairs of columns with at most MAX_BINS bins get a heat map. The card says how many pairs are left out."""
 MOST_BARS, FEW_BARS = 400, 40
-"""A column with more than MOST_BARS bins is drawn with its FEW_BARS largest bins."""
+"""Of a column with more than MOST_BARS bins, only the FEW_BARS bins with the most rows are drawn."""
 SPARSE = 0.01
-"""Smallest share of the rows with which a bin sets the colours of a heat map. Bins of a few rows would fade all others."""
+"""The scale of colours of a heat map covers only bins with at least this share of the rows. Otherwise bins of a few rows
+could make all other bins pale."""
 _WIDTH = 340.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures in the card's part for data users, as SVG, and the number of pairs of columns that are left out."""
+    """The pictures in the card's part for data users, as SVG, and the number of pairs of columns without a picture."""
 
     one_way: Mapping[str, Markup]
     two_way: Mapping[str, Markup]
@@ -106,10 +107,10 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Return a bar chart of one column: the share of each bin, with the range in which the original share lies.
+    """Return a bar chart of one column. It shows the share of each bin, and the range that contains the original share.
 
-    The bar is hollow if its error may be half of the share or more. If there are very many bins, such as areas, only the
-    largest are drawn.
+    A bar is hollow if its error may be half of the share or more. If there are very many bins, such as areas, only those with
+    the most rows are drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
@@ -145,7 +146,8 @@ def distribution(
 
 
 def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None, prefix: str = "") -> Markup:
-    """Return a heat map of two columns: the distribution of the rows over the bins of the second, within each bin of the first.
+    """Return a heat map of two columns. For each bin of the first column, it shows how its rows are distributed over the bins
+    of the second column.
 
     A bin of the first column is hatched if it has too few rows for reliable shares.
     """
@@ -193,7 +195,7 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle, which replace colours that the noise makes
+    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle, which are drawn where the noise would make colours
     meaningless.
     """
     step = 8.0
@@ -203,10 +205,12 @@ def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
-    """Return a chart of the criteria: each figure and its interval on a scale from the best value to the threshold."""
+    """Return a chart of the criteria. It shows each criterion value and its interval on a scale from the best value to the
+    threshold.
+    """
 
     def used(part: CriterionPart, value: float | None) -> float:
-        """Return the used part of the allowed error of a criterion: 0 at the best value, 1 at the threshold."""
+        """Return which part of the allowed error a criterion value uses: 0 at the best value, 1 at the threshold."""
         allowed = float(part.threshold) - float(part.best)
         return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 

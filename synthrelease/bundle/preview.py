@@ -1,7 +1,7 @@
-"""Write the documents of a release before the run, with placeholders for its figures; and write a finished bundle again.
+"""Write the documents of a release before the run, with placeholders for criterion values, and write a finished bundle again.
 
-`release` writes the preview before anything private is read and then discards it. So a text or a name that a document cannot
-hold is found before any budget is spent.
+`release` writes the preview before anything private is read and then discards it. So an error from a text or a name that a
+document cannot contain occurs before any budget is spent.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ DIGITS = 24
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
-    """Return all documents of a bundle for a table of equal rows and figures that just meet their thresholds, by file name.
+    """Return all documents of a bundle by file name, for a table of equal rows and for criterion values equal to their
+    thresholds.
 
     Raises
     ------
@@ -124,13 +125,14 @@ def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_memory) -> Files:
     """Return the files of a bundle with another card, other published totals or other formats, without checksums and signature.
 
-    Rows, figures and guarantee stay as they are. Weights depend only on rows and published totals, so nothing is spent. The day
-    of publication stays unless the card states one.
+    Rows, criterion values and guarantee stay as they are. Weights depend only on rows and published totals, so no privacy
+    budget is spent. The day of publication stays the same unless the card states another.
 
     Parameters
     ----------
     files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
-    spec : the configuration with the new texts and totals; all else must be the configuration that made the bundle.
+    spec : the configuration with the new texts and totals. Everything else must be as in the configuration that made the
+        bundle.
     keep : function that stores each table of rows, which is made piece by piece.
 
     Raises
@@ -190,9 +192,9 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
 
 _PLAIN = ".csv"
 _DENSER = 4
-"""Values per byte of a file that is no plain CSV file, compared with a plain CSV file."""
+"""How many times more values a byte holds in a compressed or binary file than in a plain CSV file."""
 _MARGIN = 1.2
-"""Factor for the documents of a real release, which are longer than those of a preview."""
+"""The documents of a real release are assumed to be this many times as long as those of a preview."""
 _DIGITS = 24
 """Approximate largest number of bytes of a noisy count in measurements.json."""
 _QUESTIONS = 16_000
@@ -204,7 +206,8 @@ _LINE = 130
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
-    """Return an estimate of the bytes of all released files, from public facts. It is rather too large.
+    """Return an estimate of the bytes of all released files, from public facts. The estimate is more likely too large than too
+    small.
 
     Parameters
     ----------
@@ -216,8 +219,8 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return the stated number of rows, or the largest number that files of this size can hold. For a database, and for files
-    of unknown size, return a usual number.
+    """Return the stated number of rows, or the largest number that files of this size can hold. For a database, and for
+    files of unknown size, return a typical number.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated
@@ -233,7 +236,7 @@ def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
 
 
 def _row(spec: ReleaseSpec) -> int:
-    """Return the bytes of a row with the longest labels, summed over all files that hold rows."""
+    """Return the number of bytes of a row with the longest labels, summed over all files that contain rows."""
     longest = 0
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
@@ -245,7 +248,7 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Return the bytes of the published noisy tables and of their estimates; 0 if no tables are published."""
+    """Return the number of bytes of the published noisy tables and of their estimates; 0 if no tables are published."""
     if not spec.publish_measurements:
         return 0
     layout = spec.space.common.layout if spec.shared_measurements else spec.schema.layout

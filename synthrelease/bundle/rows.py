@@ -1,7 +1,8 @@
 """Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
 
 A maximum entropy model is fitted to the noisy tables and restricted to the condition. This is post-processing of published
-values (theory 1.2, post-processing), so it costs no epsilon. No acceptance criterion holds for the rows.
+values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not computed for these rows, so they
+say nothing about them.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ class ConditionalRows:
     condition : the condition of the question.
     table : the rows, over the released bins.
     shape : the columns of the released table, without weights.
-    group : how many rows of the file meet the condition: an estimate with its interval (`rows`, `rows_low`, `rows_high`).
-    measured : columns that a published noisy table holds together with all columns of the condition.
-    through : the other columns, which depend on the condition only through measured columns.
-    n_tables : how many noisy tables the rows were made from.
+    group : an estimate of the number of rows in the file that meet the condition, with its interval (`rows`, `rows_low`,
+        `rows_high`).
+    measured : columns that a published noisy table contains together with all columns of the condition.
+    through : all other columns. They are associated with the condition only through the measured columns.
+    n_tables : number of noisy tables from which the rows were made.
     """
 
     condition: str
@@ -108,7 +110,7 @@ class ConditionalRows:
 def conditional_rows(release: str | Path, condition: str, n: int) -> ConditionalRows:
     """Draw rows that meet a condition. This needs no private data and costs no epsilon.
 
-    The rows follow the plausibility rules of the release and are projected again.
+    The rows satisfy the plausibility rules of the release and are projected as its rows were.
 
     Parameters
     ----------
@@ -119,8 +121,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
     Raises
     ------
-    InputError : for a condition that cannot be read or that no noisy table contains, for a group that may have no rows within
-        the noise, for linked tables, and when no row is possible.
+    InputError : when the condition cannot be read, when no noisy table contains its columns, when the noise does not exclude
+        that no row meets the condition, when the release has linked tables, and when no row is possible.
 
     Examples
     --------
@@ -183,8 +185,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose tables one after another while one model can hold all of them. Tables with most columns of the condition come
-    first.
+    """Choose tables one after another, as long as one model can contain all of them. Tables with the most columns of the
+    condition come first.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []

@@ -1,4 +1,4 @@
-"""Write read.R and read.do, which load the table with labels, bin numbers and released figures into R and Stata."""
+"""Write read.R and read.do, which load the table with labels, bin numbers and criterion values into R and Stata."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _r(document: ReleaseDocument) -> bytes:
 
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
-    """Return, for each criterion, the released figure, its threshold, and the ends of the interval for the exact figure."""
+    """Return, for each criterion, the released value, the threshold, and the ends of the interval for the exact value."""
     ends = [
         (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
         for criterion in document.criteria
@@ -62,7 +62,7 @@ def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedVariable:
-    """A Stata variable, with a second variable for the numbers of its bins.
+    """A Stata variable of labels that has a second variable with the numbers of its bins.
 
     Attributes
     ----------
@@ -95,7 +95,9 @@ def _stata(document: ReleaseDocument) -> bytes:
 
 
 def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
-    """Return the variables whose bins have numbers, each with an unused name for a variable of these numbers."""
+    """Return the variables whose bins have numbers, each with an unused name for a second variable that contains these
+    numbers.
+    """
     numbers = {
         variable.name: [(at, bin_.number) for at, bin_ in enumerate(variable.column.bins, start=1) if bin_.number is not None]
         for variable in columns

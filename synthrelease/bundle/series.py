@@ -17,7 +17,7 @@ from synthrelease.spec.series import Series, promise_text
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Return the part of release.json on the series: the cost of each release, and the sum of these costs for a person."""
+    """Return the part of release.json on the series: the cost of each release, and the sum of these costs for one person."""
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -37,7 +37,8 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
     """Return the part on the series for a bundle that is written again.
 
-    A new erratum must correct exactly the release that is written again. An erratum that is written again keeps its statement.
+    A new erratum must correct exactly the release that is written again. If the release is itself an erratum, it still corrects
+    the same earlier release.
 
     Parameters
     ----------
@@ -59,17 +60,19 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
 
 
 def sentences(part: SeriesPart, document: ReleaseDocument) -> tuple[str, ...]:
-    """Return which releases form the series, what they cost a person, and what changed since the previous year."""
+    """Return sentences that say which releases form the series, what they cost a person, and what changed since the previous
+    year.
+    """
     return (*_of_the_series(part), *_changes(part, document))
 
 
 def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
-    """Return a row of the card for each earlier release."""
+    """Return a row of the card's table for each earlier release."""
     return tuple(_row(earlier) for earlier in part.earlier)
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Return the releases of the series, the year of the plan, and the cost of all releases for a person."""
+    """Return sentences on the releases of the series, the year in the plan, and the cost of all releases for a person."""
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)

@@ -32,7 +32,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 QUESTIONS_NAME = "QUESTIONS.md"
 _MANY = 100
-"""Largest number of cells of the pair of columns in QUESTIONS.md, if there is a pair within this limit."""
+"""QUESTIONS.md uses a pair of columns with at most this number of cells, if there is one."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _SIGNS = re.compile(r"[`$\"\\\n]")
 """Characters with a special meaning in a Stata text."""
@@ -95,7 +95,7 @@ def worksheet(spec: ReleaseSpec, rows: int) -> str:
 
     Parameters
     ----------
-    rows : approximate number of rows in the file, which determines the noise of the published figures.
+    rows : approximate number of rows in the file, which determines the noise of the published criterion values.
     """
     transformation, total = spec.space[0].transformation, spec.plan.total
     facts = replace(spec.setting.facts(transformation), n=rows)
@@ -143,7 +143,7 @@ def _has_numbers(column: PublishedColumn) -> bool:
 
 
 def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
-    """Return whether Stata can use the column names and the labels without change."""
+    """Return whether Stata can use the column names and the labels unchanged."""
     names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
@@ -186,7 +186,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return the claim that SIGN.md asks a person to sign, in one sentence."""
+    """Return, in one sentence, the claim that SIGN.md asks a person to sign."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -229,8 +229,8 @@ def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion, or why its noise
-    differs.
+    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion as text. If the noise
+    is of another kind, return a text that says so.
     """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} figures share one noise"

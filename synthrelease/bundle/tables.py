@@ -31,14 +31,14 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The released table with all that its files are made from.
+    """The released table, with everything else that is needed to write its files.
 
     Attributes
     ----------
     transformation : the map from atomic bins to released bins.
     columns : the columns with their released bins.
     rules : the plausibility rules for released rows, on these bins.
-    smallest : minimum number of times that every released row occurs.
+    smallest : the number of times that every released row occurs at least.
     bundle : the names of the files, and whether they are marked as synthetic.
     """
 
@@ -56,7 +56,7 @@ class AcceptedRows:
 # their slots.
 
 _ROWS = 2**16
-"""Rows of a CSV file, and roots of any file, in one batch."""
+"""Number of rows of a CSV file, or of roots of any file, in one batch."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 """Largest number of rows, and approximate largest number of values, in a row group of data.parquet."""
 
@@ -99,7 +99,7 @@ def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
 
 
 def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield batches of roots: their keys, and the index of the cell of each."""
+    """Yield batches of roots: their keys, and for each root the index of its cell."""
     done = 0
     for cells in table.cells_of_rows(_ROWS):
         yield np.arange(done + 1, done + len(cells) + 1), cells
@@ -107,7 +107,7 @@ def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
-    """Return the rows of these cells, with some columns of a table."""
+    """Return the rows of these cells, with these columns of a table."""
     weights = None if table.weights is None else table.weights[cells].astype(float)
     some = rows_at(table.counts.bins, cells)
     return RowsBatch(bins=[some[column] for column in columns], weights=weights)
@@ -152,7 +152,8 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
 
 
 def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[bytes]:
-    """Yield the pieces of a file of rows as Parquet. Every column is a dictionary of all its labels, ordered if its bins are.
+    """Yield the pieces of a file of rows as Parquet. Every column is stored with a dictionary of all its labels. The dictionary
+    is marked as ordered if the bins have an order.
 
     Parameters
     ----------

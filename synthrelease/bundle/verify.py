@@ -1,7 +1,7 @@
-"""Run all checks of a bundle in order; a check that builds on a failed one is not run.
+"""Run all checks of a bundle in order. If a check fails, the checks that depend on its result are not run.
 
-The checks have three parts: checks from the folder alone (`alone`), checks of the plan and the figures by the classes of the
-program (`plan`), and a comparison of all documents (`documents`). The first part imports nothing from the other two.
+The checks have three parts: checks from the folder alone (`alone`), checks of the plan and the criterion values by the classes
+of the program (`plan`), and a comparison of all documents (`documents`). The first part imports nothing from the other two.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def verify_bundle(
     Parameters
     ----------
     folder : the bundle.
-    public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key. A key
-        or a commitment that lies in one of the folders is refused.
+    public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with it. A
+        key or a commitment that lies in one of the folders is refused.
     earlier : folders of other releases of the same register. The statements of this release about them are checked.
     commitment : a file that `synthrelease commit` wrote before the run.
-    plan : whether plan and figures are computed again from the specification, by the classes of the program.
+    plan : whether the plan and the statements about criterion values are checked with the classes of the program.
     documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`
         and `documents`, only the checks of the folder by itself are run.
     trust : packages that took part in the release and whose code may run here, if they are installed in the version that
@@ -62,8 +62,8 @@ def verify_bundle(
     Notes
     -----
     The checks show that the files belong together, and that release.json follows from the published specification.
-    `Report.beyond` lists statements that nobody can check from the bundle. A forger could write the whole bundle anew, with its
-    specification. Only a signature or a commitment protects against that (docs/bundle.md).
+    `Report.beyond` lists statements that nobody can check from the bundle. A forger could write a whole new bundle with its own
+    specification. Only a signature or a commitment reveals this (docs/bundle.md).
     """
     for path, role in ((public_key, "the publisher's key"), (commitment, "a commitment")):
         if path is not None:
@@ -89,7 +89,7 @@ def verify_files(
     documents: bool = True,
     trust: Sequence[str] = (),
 ) -> Report:
-    """Check files by name, as `verify_bundle` checks a folder."""
+    """Check the files of a bundle, given by name, as `verify_bundle` checks a folder."""
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
     alone = verify_alone(
         files,
@@ -124,7 +124,8 @@ def verify_files(
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
     """Return the names of packages that took part in the release and cannot be run here; empty if there are none.
 
-    If specification.json does not list the packages of release.json, all checks are run, and they report this difference.
+    If specification.json and release.json name different packages, the result is empty: then all checks are run, and they
+    report this difference.
     """
     if not document.plugins:
         return ""

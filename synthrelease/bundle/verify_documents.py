@@ -39,7 +39,7 @@ _DOCUMENTS_SHOWN = 60
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Check that every document is byte for byte the one that release.json and the table determine.
+    """Check that every document is byte for byte as release.json and the table determine it.
 
     Another check reports missing files.
     """
@@ -73,7 +73,8 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
     """Return the names of CSV or Parquet files whose bytes differ from those that this version writes for the table.
 
-    Comparing the rows alone would not be enough, because a Parquet file has gaps that readers skip.
+    A comparison of the rows alone would not be enough, because a Parquet file has gaps that readers skip, and which could
+    contain anything.
     """
     return [name for name, pieces in row_files(document, table, ending).items() if not files.holds(name, pieces)]
 
@@ -93,7 +94,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Return a description of the first difference between two texts, with the text of each at that place."""
+    """Return a description of the first difference between two texts, with what each text has at that place."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -110,7 +111,8 @@ def _around(line: str, start: int) -> str:
 ANSWERS = "model answers"
 
 _ESTIMATES_RELATIVE = 1e-4
-"""Tolerance for recomputed interval ends, as a part of the interval's width: machines differ in the last digits."""
+"""Tolerance for recomputed interval ends, relative to the width of the interval. It is needed because machines differ in the
+last digits."""
 
 
 def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -143,7 +145,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield sentences on what version 1.0.0 did not state about estimates."""
+    """Yield a sentence for each statement about estimates that a release of version 1.0.0 lacks."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is not there: documents of version {document.written_by} may have none."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -155,13 +157,15 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
 
 
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a problem if estimates.csv is missing although the noisy tables answer some question."""
+    """Yield a problem if estimates.csv is missing although the noisy tables answer at least one question."""
     if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
         yield f"{CSV}: expected in release.json, with the answers of the published noisy tables; found no such file"
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield problems with estimates.csv and its copies in other formats: lines that do not follow from measurements.json."""
+    """Yield a problem for each line that does not follow from measurements.json, in estimates.csv and in its copies in other
+    formats.
+    """
     try:
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
@@ -188,8 +192,9 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
     """Return whether a stated value equals the recomputed value.
 
-    Numbers may differ by a small tolerance, because machines differ: a part of the width of their interval if they have one,
-    else of their size. Missing numbers must be missing in both, and all other values must be equal.
+    Numbers may differ by a small tolerance, because machines differ in the last digits. The tolerance is relative to the width
+    of their interval or, if they have none, to their size. Missing numbers must be missing in both, and all other values must
+    be equal.
     """
     if isinstance(right, BaseModel | EstimateLine):
         low, high = getattr(right, "low", getattr(right, "lower", None)), getattr(right, "high", getattr(right, "upper", None))

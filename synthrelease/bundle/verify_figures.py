@@ -1,4 +1,4 @@
-"""Check that the released figures agree with their noise, thresholds and intervals, and with the released table."""
+"""Check that the released criterion values agree with their noise, thresholds and intervals, and with the released table."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from synthrelease.published.verify.checks import Check
 # The bounds of criteria that measurements answer, computed again from measurements.json and the released table.
 
 _RELATIVE = 1e-9
-"""Relative tolerance for recomputed values: machines differ in the last digits."""
+"""Relative tolerance for recomputed values. It is needed because machines differ in the last digits."""
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """Yield the problems with bounds that follow from measurements, one sentence each.
+    """Yield a sentence for each problem with an upper bound that was computed from measurements.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
     Raises
     ------
-    Unexpected : for a wrong format.
+    Unexpected : when the content has a wrong format.
     """
     labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
     tables, sums, read = [], [], read_measurements(content, unknown="forbid")
@@ -195,7 +195,7 @@ def _expected_sums(
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
     """Yield, for every sum of the configuration: name, columns, epsilon, number of sums that share its noise, and steps.
 
-    Steps are on the measured bins.
+    The steps refer to the measured bins.
     """
     generator, part = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
@@ -242,12 +242,12 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. A table counts each row
-    once, so this check also compares every two tables.
+    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. Each table counts every
+    row once, so this check also shows whether two tables disagree.
 
-    The limit is exceeded with a probability of 1e-15. Sums of k Laplace draws of scale b have a moment generating function of
-    at most exp(2 k (b t)^2) for b t up to sqrt(1/2). Sums of normal draws have a smaller one. In a million rounds of a search,
-    that is below 1e-9 for each table.
+    The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
+    each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most
+    exp(2 k (b t)^2) for b t up to sqrt(1/2). Sums of normal draws have a smaller one.
     """
     counts, beyond = np.array(table.counts, dtype=float), math.log(2e15)
     k, total, b = counts.size, math.fsum(counts.ravel()), math.sqrt(table.variance / 2)
@@ -269,14 +269,15 @@ def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: l
 
 
 _REACH = 25
-"""Number of standard deviations of the noise that no honest figure exceeds."""
+"""Number of standard deviations by which the noise may move a criterion value. Noise is larger with a negligible
+probability."""
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Check that every criterion was met or passed the joint test, and that all statements about its figure follow from public
+    """Check that every criterion was met or passed the joint test, and that all statements about its value follow from public
     facts.
 
-    Where measurements answer a criterion, its figure is recomputed as well.
+    If the value of a criterion was computed from measurements, it is computed again.
 
     Parameters
     ----------
@@ -299,7 +300,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield sentences on what an older version did not state about figures."""
+    """Yield a sentence for each statement about criterion values that a release of an older version lacks."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
@@ -328,11 +329,12 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
 
 
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
-    """Yield a problem for a figure that lies farther outside the range of exact figures than its noise can reach.
+    """Yield a problem if a criterion value lies farther outside the range of exact values than its noise can move it.
 
-    Laplace noise is beyond 25 of its standard deviations with a probability of 4.5e-16 (noise that figures share, less
-    often): in a million rounds of a search, below 1e-9. A figure of a noisy fitted line has no added noise, so it lies within
-    the range itself. An upper bound from measurements is recomputed instead.
+    Laplace noise exceeds 25 of its standard deviations with a probability of 4.5e-16, and noise that several values share does
+    so with a smaller probability. In a million rounds of a search, the probability is below 1e-9. No noise is added to a value
+    that comes from a noisy fitted line, so this value must lie within the range itself. An upper bound from measurements is
+    recomputed instead.
     """
     if criterion.answered:
         return
@@ -346,10 +348,10 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a problem if a shared noise does not follow from the epsilons of its figures, or states a wrong number or cost.
+    """Yield a problem if a shared noise does not follow from the epsilons of the criterion values that share it, or if
+    release.json states a wrong number of values or a wrong cost for it.
 
-    Figures of versions before 1.0.0 cannot share noise. Figures cannot share noise either if the number of rounds is accounted
-    as a Renyi curve.
+    Values cannot share noise in releases of versions before 1.0.0, and if the cost of the number of rounds is a Renyi curve.
     """
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:
@@ -414,9 +416,9 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Yield a problem if a limit for the file is stated where none follows, or missing where one follows.
+    """Yield a problem if a limit for the file is stated although none follows, or missing although one follows.
 
-    Documents of version 1.0.0 state no such limits.
+    Releases of version 1.0.0 state no such limits.
     """
     if criterion.interval is None or (criterion.interval.file_high is None and document.first_documents):
         return

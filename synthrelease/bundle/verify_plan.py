@@ -35,8 +35,8 @@ from synthrelease.spec.shortlist import configuration_of
 
 
 def configuration(document: ReleaseDocument) -> Check:
-    """Check that generator, projection and criteria accept their published settings, and that the released bins are the drawn
-    ones.
+    """Check that generator, projection and criteria accept their published settings, and that the released bins are those of
+    the drawn configuration.
     """
     problems = [*_parts(document)]
     for criterion in document.criteria:
@@ -85,11 +85,11 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
 
 
 _SHOWN = 5
-"""Number of differences that are reported. Without this limit, every value of release.json could be reported."""
+"""Largest number of differences that are reported. Without this limit, every value of release.json could be reported."""
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
-    """Check that release.json agrees with the specification, which is read with all the checks of a release."""
+    """Check that release.json agrees with the specification, which is read with the same checks as for a release."""
     try:
         spec = read_specification(files.get(NAME, b""))
         if document.provisional and all(part.one_noise is None for part in document.criteria):  # figures shared no noise
@@ -128,7 +128,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
     """Yield problems with options that differ between release.json and the specification.
 
-    The specification may lack options that hold only texts for readers.
+    The specification may lack options that contain only texts for readers.
     """
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
@@ -171,7 +171,9 @@ def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return a text that shows how two values of one type differ: the length of a list, or the names of a table."""
+    """Return a text that shows how two values of one type differ. For a list this is its length, and for a table the names
+    in it.
+    """
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")
     return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else value_text(value)

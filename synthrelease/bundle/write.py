@@ -1,10 +1,10 @@
-"""Write the folder of a release: its files, the keys that sign it, and a name that it gets complete or not at all.
+"""Write the folder of a release: its files, its signature, and its final name, which only a complete folder gets.
 
 A run reserves the name of its output before any budget is spent, so of two runs with the same name only one is charged. The
 folder `.NAME.partial` beside the output belongs to that run while it lives. The run writes the files into it and then renames
 it. A killed run leaves this folder behind, and the next run into the same parent folder removes it. It is removed only if its
-writer is surely dead: this program made it on this machine, and no process holds its lock, which ends with the process. In case
-of doubt the folder stays, and a message names it.
+writer is certainly dead: this program made it on this machine, and no process holds its lock. A lock ends with its process. If
+this is uncertain, the folder stays, and a message names it.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
     Raises
     ------
-    SigningError : when the file holds no Ed25519 private key, or the password is missing or wrong.
+    SigningError : when the file does not contain an Ed25519 private key, or the password is missing or wrong.
     """
     serialization = cryptography("hazmat.primitives.serialization")
     content = key_file(path)
@@ -234,7 +234,7 @@ def signing_key(path: Path | None, password_file: Path | None) -> Ed25519Private
 
     Raises
     ------
-    SigningError, InputError : as `load_private_key` and `read_password`.
+    SigningError, InputError : as in `load_private_key` and `read_password`.
     """
     return None if path is None else load_private_key(path, read_password(password_file))
 
@@ -282,14 +282,15 @@ CONTENT = "content"
 _SPACE = "space"
 """Name of the file in the partial folder that reserves disk space."""
 _MOST_KEPT = 2**30
-"""Largest reservation in bytes. Some file systems reserve space by writing it."""
+"""Largest reservation in bytes. The limit exists because some file systems reserve space by writing to it."""
 _TRIES = 100
 MAX_NAME = 200
 """Largest number of bytes in the folder's name. File systems allow 255, and the temporary name is longer."""
 
 
 def check_free(folder: str | Path) -> Path:
-    """Return the path of a new folder. Called before private data are read, so that a bad path costs no budget.
+    """Return the path of a new folder. This function is called before private data are read, so that a bad path costs no
+    budget.
 
     Raises
     ------
@@ -323,7 +324,7 @@ def check_free_name(path: Path, kind: str) -> Path:
 
 @contextmanager
 def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
-    """Reserve the name `path` and yield the private folder in which its content is written. The folder is removed at the end.
+    """Reserve the name `path` and yield the private folder into which its content is written. The folder is removed at the end.
 
     Raises
     ------
@@ -395,9 +396,9 @@ def _remove_dead(workspace: Path) -> bool:
 
 
 def _lock(workspace: Path) -> tuple[int | None, bool]:
-    """Return the lock of a folder, and whether it is certain who holds it.
+    """Return the lock of a folder, and whether it is certain which process holds it.
 
-    None and True: another run holds the lock, or the folder is gone.
+    The result is (None, True) if another run holds the lock or the folder is gone.
     """
     if _fcntl is None:
         return None, False
@@ -503,7 +504,7 @@ def write_folder(
 
     Raises
     ------
-    OutputError : as `new_folder`.
+    OutputError : as in `new_folder`.
     """
     with new_folder(folder, workspace) as new:
         new.seal(Files(contents), key)
@@ -542,14 +543,15 @@ class NewFolder:
 
 @contextmanager
 def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
-    """Write files beside `folder`, then rename them to `folder` in one step, so that it exists complete or not at all.
+    """Write files beside `folder`, then rename them to `folder` in one step, so that `folder` is either complete or does not
+    exist.
 
     Parameters
     ----------
-    workspace : the folder of `taking`, if the name is reserved already; otherwise the name is reserved here.
+    workspace : the folder of `taking`, if the name is already reserved. Otherwise this function reserves it.
 
-    The folder has mode 0700 and its files have mode 0600. Their time stamps are constant, because the end of a run would reveal
-    the number of its rounds. A signature is over the checksums.
+    The folder has mode 0700 and its files have mode 0600. Their time stamps are constant, because the time at which a run ended
+    would reveal the number of its rounds. The signature signs the checksums.
 
     Raises
     ------
@@ -570,8 +572,8 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
 
     Parameters
     ----------
-    workspace : the folder of `taking`, if the name is reserved already; otherwise the name is reserved here.
-    failed : function that turns the reason why the disk cannot be written to into the message of an OutputError.
+    workspace : the folder of `taking`, if the name is already reserved. Otherwise this function reserves it.
+    failed : function that returns the message of an OutputError, given the reason why the disk cannot be written to.
     """
     problem = ""
     with nullcontext(workspace) if workspace is not None else taking(path, kind) as inside:
@@ -621,7 +623,7 @@ _MODE = 0o100600 << 16
 
 
 def check_archive(path: str | Path, folder: str | Path) -> Path:
-    """Return the path of a new archive. Called before anything is spent.
+    """Return the path of a new archive. This function is called before any budget is spent.
 
     Raises
     ------
@@ -637,11 +639,11 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
 
 
 def write_archive(folder: str | Path, path: str | Path, workspace: Path | None = None) -> Path:
-    """Write the files of a folder into a new archive of mode 0600, complete or not at all.
+    """Write the files of a folder into a new archive of mode 0600, which is either complete or does not exist.
 
     Parameters
     ----------
-    workspace : the folder of `taking`, if the archive's name is reserved already; otherwise the name is reserved here.
+    workspace : the folder of `taking`, if the archive's name is already reserved. Otherwise this function reserves it.
 
     Raises
     ------

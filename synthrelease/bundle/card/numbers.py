@@ -102,7 +102,7 @@ def paragraphs(text: str) -> Markup:
 
 
 def link(address: str) -> Markup:
-    """Return an e-mail or web address as an HTML link; any other text is escaped."""
+    """Return an e-mail or web address as an HTML link. Any other text is returned escaped."""
     target = f"mailto:{address}" if is_email(address) else address
     if not target.startswith(("mailto:", "https://", "http://")):
         return escape(address)
@@ -157,7 +157,9 @@ def public_epsilon(exact: str) -> str:
 
 
 def cost(node: ChargePart) -> str:
-    """Return the cost of a node of the charge tree: its epsilon, or the curve that bounds its Renyi divergence of order a."""
+    """Return the cost of a node of the charge tree as text: its epsilon, or the curve that bounds its Renyi divergence of
+    order a.
+    """
     if node.renyi is None:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"
     rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
@@ -175,8 +177,8 @@ def three_digits(exact: str) -> str:
 
 
 def right_at_most(wrong: Fraction | float) -> str:
-    """Return an upper bound of the probability of a right guess, from a lower bound of the probability of a wrong one. It is
-    rounded up, and 100% only if a wrong guess is impossible.
+    """Return an upper bound on the probability of a right guess, given a lower bound on the probability of a wrong guess. The
+    result is rounded up. It is 100% only if the lower bound is 0.
 
     Examples
     --------

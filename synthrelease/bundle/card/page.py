@@ -73,7 +73,7 @@ class Wording:
 
     Attributes
     ----------
-    words : the sentences of synthrelease, filled with figures.
+    words : the sentences of synthrelease, filled with the values of `figures_of`.
     texts : the publisher's texts.
     labelled_title : the title, which says that the data are synthetic.
     """
@@ -103,7 +103,7 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the values in the part for everyone, which are the same in every language.
+    """Return the numbers and texts that the part for everyone shows in every language.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return the values about a person with the largest allowed number of records."""
+    """Return those values of `figures_of` that are about a person with the largest allowed number of records."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -148,8 +148,8 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class OfAllLanguages:
-    """The content of the card that all languages share: preserved associations, figures, pictures, and the digest of
-    release.json.
+    """The content of the card that all languages share: preserved associations, the values of `figures_of`, pictures, and the
+    digest of release.json.
     """
 
     carried: Associations | None
@@ -159,7 +159,7 @@ class OfAllLanguages:
 
     @classmethod
     def of(cls, document: ReleaseDocument, table: ReleasedTable) -> OfAllLanguages:
-        """Compute the content that all languages share, once for all pages of a release."""
+        """Compute the content that the pages of all languages share."""
         carried = of_document(document)
         return cls(
             carried=carried,
@@ -221,14 +221,14 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
 
 
 def listed_bins(counts: np.ndarray) -> list[int]:
-    """Return the indices of the bins that the card lists: all bins, or those with the most rows if there are very many."""
+    """Return the indices of the bins that the card lists: all bins or, if there are very many, those with the most rows."""
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAllLanguages | None = None) -> bytes:
-    """Return README.md in the language of the card. It depends on the arguments alone."""
+    """Return README.md in the language of the card. The result depends on the arguments alone."""
     variables = context(document, table, document.card.language, shared or OfAllLanguages.of(document, table))
     text = environment().get_template("README.md").render(variables)
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
@@ -238,7 +238,8 @@ _LEAVES = "p|li|h[234]|th|td|caption|dt|dd|figcaption|strong"
 _LEAF = re.compile(
     rf"(<({_LEAVES})(?: [^>]*)?>)((?:(?!<(?:{_LEAVES}|table|dl|ul|ol|div|svg|details|figure)\b).)*?)(</\2>)", re.DOTALL
 )
-"""Pattern of an HTML element of `_LEAVES` that contains text, and no other element of `_LEAVES`, list, table or picture."""
+"""Pattern of an HTML element of `_LEAVES` that contains text, but no other element of `_LEAVES` and no list, table or
+picture."""
 _SENTENCE = re.compile(r"(?<=[.:;!?])(?<!&lt;)(?<!&gt;)(?<!&amp;)(\s+)")
 _AROUND = re.compile(r"((?:<(?!code|span)[^>]+>|· )*)(.*?)((?:</(?!code|span)[^>]+>)*)", re.DOTALL)
 _TAG = r"<(?:code|span)\b.*?</(?:code|span)>|<[^>]+>"
@@ -256,7 +257,7 @@ def _technical_words(language: str) -> Mapping[str, str]:
 
 
 def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
-    """Return the English part of a page in a language, sentence by sentence. A sentence without a translation stays English.
+    """Translate the English part of a page sentence by sentence. A sentence without a translation stays English.
 
     Parameters
     ----------
@@ -299,7 +300,9 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages | None = None) -> bytes:
-    """Return the whole card in a language. The page needs no other file and no network, and depends on the arguments alone."""
+    """Return the whole card in a language. Its page needs no other file and no network. The result depends on the arguments
+    alone.
+    """
     shared = shared or OfAllLanguages.of(document, table)
     variables = context(document, table, language, shared)
     text = (

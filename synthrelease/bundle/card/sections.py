@@ -57,7 +57,7 @@ class AssociationLines:
     Attributes
     ----------
     pairs : the pairs of columns whose association the rows preserve.
-    first, others : these pairs by column, for the first screen and to be unfolded.
+    first, others : these pairs by column: those on the first screen, and those that readers can unfold.
     triples : some of the triples whose joint association the rows preserve.
     apart : columns with rare bins that were counted separately.
     projected : whether rare combinations were replaced.
@@ -77,13 +77,13 @@ class AssociationLines:
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
-    """Return the pairs of columns whose association the rows of a release preserve, as `pairs_of`."""
+    """Return the pairs of columns whose association the rows of a release preserve, as `pairs_of` does."""
     return pairs_of(of_document(document))
 
 
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
-    """Return the pairs of columns whose association the rows preserve; None for one column, or for changed settings of the
-    generator.
+    """Return the pairs of columns whose association the rows preserve; None for a release with one column, or if the
+    settings of the generator were changed.
     """
     return None if associations is None or len(associations.names) < 2 else associations.carried
 
@@ -104,8 +104,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Return a part of a sentence on the associations in a question that the rows do not preserve, or only for some members;
-    may be empty.
+    """Return a part of a sentence: it names the associations in a question that the rows do not preserve, or preserve only
+    for some members. The result may be empty.
     """
     if associations is None:
         return ""
@@ -134,7 +134,7 @@ _COUNTING = 0.001
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """Return the explanation of the bands in the pictures; empty without bands."""
+    """Return the explanation of the bands in the pictures; empty if there are no bands."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
@@ -142,7 +142,9 @@ def band_text(document: ReleaseDocument) -> str:
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Return the explanation of the rows behind figures and intervals; empty if these are all rows that the rules keep."""
+    """Return a text that says to which rows the criterion values and their intervals refer; empty if these are all rows that
+    the rules keep.
+    """
     if not rows_were_drawn(document):
         return ""
     silent = [
@@ -156,7 +158,9 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """Return the limits for the whole file by criterion, as release.json states them; empty if no rows were drawn."""
+    """Return the limits for the whole file by criterion, as release.json states them. The result is empty if the release
+    used all rows.
+    """
     if not rows_were_drawn(document):
         return {}
     limits = {part.name: None if part.interval is None else part.interval.file_high for part in document.criteria}
@@ -172,12 +176,13 @@ def _file(document: ReleaseDocument) -> str:
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
     """Return Kish's effective sample size n^2 / sum of w^2. The equal rows of a cell with exactly `minimum_count` rows count as
-    one draw with this weight, and every other row as a draw of weight 1.
+    one draw of weight `minimum_count`. Every other row counts as one draw of weight 1.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, m times each (theory 7.1, minimum
     count). Each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a sum, in addition to k for its own rows
-    as independent draws. This is k (m - k + 1) in all, at most the k m of blocks of m equal rows with one draw each. Rows that
-    occurred m times anyway are counted as blocks, too. So the true effective size is no smaller, up to chance.
+    as independent draws. This is k (m - k + 1) in all, at most the k m of blocks of m equal rows with one draw each. Cells that
+    had m rows before the projection count as blocks, too. So, apart from chance, the true effective size is not smaller than
+    the result.
     """
     counts, n = table.counts.counts, table.counts.total
     blocks = int((counts == minimum_count).sum())
@@ -185,7 +190,7 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return warnings for readers who compute standard errors; empty if no row was repeated on purpose."""
+    """Return warnings for readers who compute standard errors; empty if the projection repeated no row."""
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
         return () if projection is None or projection.asked_count == 1 else paragraphs_of("replaced", document)
@@ -197,12 +202,12 @@ def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequ
 
 
 def sentences(document: ReleaseDocument) -> Sequence[str]:
-    """Return paragraphs on how to estimate, and from which columns; empty if no noisy tables are published."""
+    """Return paragraphs that say how to compute estimates, and from which columns; empty if no noisy tables are published."""
     return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """Return the columns that no table or sum of the model has together with another column.
+    """Return the columns that no table or sum of the model contains together with another column.
 
     In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with unknown
     tables, for a release with several models, or for a model with a public table. In these cases columns may be associated
@@ -222,7 +227,9 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
-    """Return the columns of each table and sum of the model, if they are stated or published; empty if they are unknown."""
+    """Return the columns of each table and sum of the model, if the settings state them or the release publishes them;
+    otherwise empty.
+    """
     from synthrelease.generators import GENERATORS
 
     settings = document.configuration["generator"]
@@ -240,7 +247,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
 
 
 def example(document: ReleaseDocument) -> str:
-    """Return an example of a question that has an estimate; empty if there is none."""
+    """Return an example of a question that has an estimate; empty if no question has one."""
     part = document.estimates
     if part is None:
         return ""
@@ -264,7 +271,7 @@ _YEARS = (1500, 2200)
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return a description of the figure of a criterion, with the persons who agreed to its threshold."""
+    """Return a description of a criterion's value, with the persons who agreed to the threshold."""
     kind = criterion.criterion()
     if kind is None:
         return f"This criterion has the kind {criterion.kind!r}."
@@ -272,13 +279,13 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return the unit of a figure; empty for a plain number."""
+    """Return the unit of a criterion's value; empty for a plain number."""
     kind = criterion.criterion()
     return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
 
 def interval_text(interval: IntervalPart | None) -> str:
-    """Return the interval for the exact figure as text."""
+    """Return the interval for the exact criterion value as text."""
     if interval is None:
         return "not known"
     if interval.how == "exact":
@@ -291,7 +298,7 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range to which a criterion clips values or, without clipping, the range of its figure."""
+    """Return the range to which a criterion clips values. If it clips none, return the range of the criterion's value."""
     clipped = criterion.parameters.get("range")
     low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
     return f"{figure(low)} or more" if high is None else f"{figure(low)} to {figure(high)}"
@@ -304,7 +311,8 @@ NUMBERS = ("threshold", "released figure", "interval", "limit for the file", "ep
 def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
     """Return the table of criteria, with the cells of each row by heading.
 
-    Type, threshold, figure, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of Hod & Canetti (2024).
+    The cells for type, threshold, criterion value, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of Hod &
+    Canetti (2024).
     """
     limits = file_ends(document)
     met = "within threshold" if document.selection.joint_test else "met"
@@ -328,13 +336,15 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Return the explanation of a noise that several figures share; empty without such figures."""
+    """Return the explanation of a noise that several criterion values share; empty if no criterion values share noise."""
     names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Return the explanation of criteria that published measurements answer; empty without such criteria."""
+    """Return the explanation of criteria whose values were computed from published measurements; empty if there are no such
+    criteria.
+    """
     names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
     if not names or bounds is None:
         return ""
@@ -351,7 +361,7 @@ def projection_text(settings: Parameters) -> str:
 
 
 MOST_LISTED = 40
-"""Largest number of categories of a bin that the card lists. Of more categories, half as many are listed."""
+"""Largest number of categories of a bin that the card lists. If a bin has more categories, the card lists half as many."""
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
@@ -401,7 +411,7 @@ def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """Return a list of names; of many names, only the first ones and the number of the others."""
+    """Return a list of names as text. If there are many, the text has only the first names and the number of the others."""
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
     first = names[: MOST_LISTED // 2]
@@ -439,7 +449,9 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return the published information about excluded records, which contribute no row; None if nothing is known."""
+    """Return the published information about excluded records, which contribute no row; None if nothing is published about
+    them.
+    """
     domain = document.domain
     return RowsLeftOut.told(
         way=domain.way,
@@ -507,7 +519,9 @@ def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
 
 
 def person_text(document: ReleaseDocument) -> str:
-    """Return sentences on the protection of a person with several records, or with a key that identifies all rows."""
+    """Return sentences on the protection of a person with several records, or with a key that all rows of this person
+    contain.
+    """
     person, domain = document.guarantee.person, document.domain
     if domain.persons is None:
         return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
@@ -523,8 +537,8 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
     """Return an upper bound, as a percentage, of the probability of a right guess between two neighbouring files that were
     equally likely beforehand.
 
-    It is (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. With `whole_person`, the files differ in all records of
-    one person.
+    The bound is (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. With `whole_person`, the files differ in all
+    records of one person.
     """
     guarantee = document.guarantee.person if whole_person else document.guarantee
     if guarantee.epsilon_exact is None or guarantee.delta_exact is None:
@@ -534,21 +548,24 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """Return sentences on the probability of a right guess; with a key, also for files that differ in one row only."""
+    """Return sentences on the probability of a right guess; if rows have a key of a person, also for files that differ in
+    one row only.
+    """
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
 
 
 BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
-"""Probabilities before the release for which the section on data protection states the bound after it."""
+"""Probabilities that somebody might assign before the release. For each, the section on data protection states the largest
+probability after the release."""
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
     """Return the paragraphs, with headings, that explain the guarantee in the terms of data protection: singling out, linking,
     inference.
 
-    The unit is a person if the release promises something to a whole person, otherwise a record. With a delta, only the guess
-    between two equally likely files has a bound that holds without exception (theory 1.4, two worlds).
+    The paragraphs speak of a person if the release gives a guarantee for a whole person, otherwise of a record. If delta is not
+    0, only the guess between two equally likely files has a bound that holds without exception (theory 1.4, two worlds).
     """
     person = document.guarantee.person
     whole = person.epsilon_exact is not None and person.delta_exact is not None
@@ -571,8 +588,8 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 
 def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False) -> Sequence[str]:
-    """Return a paragraph for each attack on public rows with the bound that epsilon gives, or a sentence that no attacks were
-    stored.
+    """Return a paragraph for each attack on public rows, with the bound that epsilon gives. If no attacks are stored, return a
+    sentence that says so.
 
     Parameters
     ----------
@@ -584,7 +601,7 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
 
 
 def _after(belief: Fraction, factor: Fraction) -> str:
-    """Return the largest probability after the odds of a belief rise by a factor, rounded up to a tenth of a percent."""
+    """Return the probability that results if the odds of a belief rise by this factor, rounded up to a tenth of a percent."""
     exact = belief * factor / (belief * factor + 1 - belief)
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
@@ -595,7 +612,7 @@ def _after(belief: Fraction, factor: Fraction) -> str:
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
     """Return the column and the label of every bin that the drawn generator counted separately.
 
-    The label is empty if the released bins differ from the measured bins, or for a column of members.
+    The label is empty for a column of members, and if the released bins differ from the measured bins.
     """
     text = document.configuration["generator"].get("rare_bins")
     if not text:
@@ -613,19 +630,19 @@ def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
 # The number of rows that a group needs for reliable shares, for hatching in pictures and for the rule in words.
 
 POINTS = 0.05
-"""Largest distance from a share within a group to an end of its interval for which the share is estimable."""
+"""A share within a group is called estimable if its distance to each end of its interval is at most this number."""
 PART = 0.5
-"""Largest error, relative to the share of a bin, for which this share is estimable."""
+"""The share of a bin is called estimable if its error, relative to the share, is at most this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of counts in rows, which decide where estimates should replace rows.
+    """The errors of counts in the rows. Where they are large, readers should use estimates instead of rows.
 
     Attributes
     ----------
-    errors : errors in release.json by column and by pair of columns ("a:b"): half of the widest interval. They are no limits,
-        because one in twenty errors may be larger.
+    errors : errors in release.json by column and by pair of columns ("a:b"): half of the widest interval. They are not strict
+        limits, because one in twenty errors may be larger.
     together : the columns of each noisy table.
     of_any_pair : limit of a criterion for every cell of every pair of columns; infinite without such a criterion.
     """
@@ -643,13 +660,14 @@ class Useful:
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return the smallest number of rows of a bin whose share is estimable; None if it is unknown."""
+        """Return the smallest number of rows that a bin needs so that its share is estimable; None if the number is unknown."""
         error = self.errors.get(column)
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return the smallest number of rows of a group within which shares are estimable. It is infinite for a pair without
-        any information. It is None for a measured pair that is not in estimates.csv and that no criterion covers.
+        """Return the smallest number of rows that a group needs so that shares within it are estimable. The number is
+        infinite if nothing is known about the pair of columns. The result is None for a measured pair that is not in
+        estimates.csv and that no criterion covers.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
@@ -694,5 +712,7 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """Return the associations that a question needs and the rows lack, unless a criterion covers its answer."""
+    """Return the associations that a question needs and the rows do not preserve. The result is empty if a criterion covers
+    the answer.
+    """
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)
