@@ -387,10 +387,11 @@ class RareBinsGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    rare_bins : bins of one column whose rows are counted separately, at no further cost. Each such count gets half of the whole
-        budget. These rows are in no measured table or sum. Their other columns are drawn like rows of the neighbouring bin, so
-        other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on which the column is
-        measured. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1]"`.
+    rare_bins : bins whose rows are counted separately, at no further cost. Each such count gets half of the whole budget. These
+        rows are in no measured table or sum. Their other columns are drawn like rows of the neighbouring bin, so other
+        associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on which the column is measured.
+        A row in several rare bins counts in the first one, so name the rarest first. Measurements with rare bins are not
+        published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
     pairs : "agreements" measures all pairs of columns with two bins in one step. It counts the rows in which the two columns of
         a pair have the same bin, and the rows in the second bin of each column. The counts together get the weights of the
         pairs' tables. They have less noise than the tables: with 20 columns about 0.7 times as much, or 0.4 times with Laplace

@@ -11,9 +11,9 @@ Costs add up by sequential composition.
 With Gaussian noise only tables are measured. Each has squared l2 sensitivity 2 and costs rho_j. Together they satisfy
 mu-Gaussian differential privacy, where mu^2 / 2 is the sum of all rho_j (theory 9.13, rounded Gaussian noise).
 
-Rare bins that are counted separately have no additional cost: their rows are in no table, and add the middle score to every
-sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and changes the count of the bin by 1
-at half of the budget (theory 12.14, bins counted apart).
+Rare bins that are counted separately have no additional cost: each of their rows is in one count and in no table, and adds the
+middle score to every sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and changes one
+count by 1 at half of the budget (theory 12.14, bins counted apart).
 
 Agreements of pairs of two-bin columns, and counts of these columns, together cost their part of the budget: a replaced record
 that changes in m of d columns changes m counts, and an agreement only where exactly one column of the pair changes (theory
@@ -77,12 +77,12 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the noisy number of rows of each rare bin, each at half of the budget. Replacing a record changes each count by
-    at most 1.
+    """Return the noisy number of rows of each rare bin, each at half of the budget. A row in several rare bins counts in the
+    first one alone, so replacing a record changes at most two counts, each by 1.
     """
     if not bins:
         return ()
-    exact = np.array([int(counts.counts[counts.bins[rare_bin.column] == rare_bin.bin].sum()) for rare_bin in bins])
+    exact = -np.diff([without(counts, bins[:place]).total for place in range(len(bins) + 1)])
     noisy = _BY_LAW[kind].noisy(exact, sensitivity=1, part=budget * SHARE, entropy=entropy)
     noisy_bins, left = [], counts.total
     for rare_bin, value in zip(bins, noisy.tolist(), strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -209,7 +210,7 @@ SHARE = Fraction(1, 2)
 
 _FIELD = "rare_bins"
 _EXPECTED = (
-    "bins such as 'children[0 0 0 1] + children[1 0 0 0]', joined by +: one column, with 1 for a rare bin and 0 for all others"
+    "bins such as 'children[0 0 0 1] + age[1 0 0]', joined by +: in each a column, with 1 for a rare bin and 0 for all others"
 )
 
 
@@ -274,21 +275,20 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
         if sorted(factor.scores) != [*[0] * (len(factor.scores) - 1), 1]:
             raise Unexpected(_EXPECTED, repr(term.strip()))
         factors.append(factor)
-    if len({factor.column for factor in factors}) > 1 or len(set(factors)) < len(factors):
-        raise Unexpected("different bins of one column", repr(text))
+    if len(set(factors)) < len(factors):
+        raise Unexpected("different bins", repr(text))
     return tuple(factors)
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
     """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, or no bin that is not rare."""
     factors = read_bins(text)
-    for factor in factors:
-        mistake = next(iter(ScoredSum(factors=(factor,)).mistakes(layout)), None)
-        if mistake is not None:
-            yield replace(mistake, field=_FIELD)
-            return
-    if factors and len(factors) == layout.sizes[layout.index(factors[0].column)]:
-        yield Mistake(field=_FIELD, expected=f"a bin of {factors[0].column!r} that is no rare one", found="all of them")
+    if mistakes := [mistake for factor in factors for mistake in ScoredSum(factors=(factor,)).mistakes(layout)]:
+        yield replace(mistakes[0], field=_FIELD)
+        return
+    for column, number in Counter(factor.column for factor in factors).items():
+        if number == layout.sizes[layout.index(column)]:
+            yield Mistake(field=_FIELD, expected=f"a bin of {column!r} that is no rare one", found="all of them")
 
 
 # Formulas name tables, as in "age:(region + sex) + 2 all 2-way".

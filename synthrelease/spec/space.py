@@ -168,13 +168,12 @@ def rare_bin_mistakes(
         return
     if not shared:
         yield from _of_other_bins(generator, space)
-    bins = generator.counted_apart(space.common.layout)
-    if not bins:
+    if not (bins := generator.counted_apart(space.common.layout)):
         return
     if schema.linked is not None:
         yield Mistake("rare_bins", "none, as the records are roots with their members", _shown(generator))
-    elif shared and not _apart_in_all(bins, space):
-        expected = f"bins that no alternative of {_column(bins, space)!r} puts together with others"
+    elif shared and (name := _put_together(bins, space)):
+        expected = f"bins that no alternative of {name!r} puts together with others"
         yield Mistake("rare_bins", expected, _shown(generator))
     elif not can_be_moved_into(bins, synthetic.merge(space.common)):
         yield Mistake("rare_bins", _TIED, _shown(generator))
@@ -185,34 +184,36 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
     the other rows.
     """
     for generator in space.generators:
-        bins = generator.counted_apart(space.common.layout) if _names_bins(generator) else ()
+        layout = space.common.layout
+        apart = [layout.columns[column] for column in generator.bins_apart(layout)]
         for criterion in criteria:
-            target = getattr(criterion, "target", None)
-            if bins and criterion.measured_line and target == _column(bins, space):
+            if criterion.measured_line and (target := getattr(criterion, "target", None)) in apart:
                 expected = f"no bins of {target!r}, because the line of {criterion.name!r} describes only the other rows"
                 problems.add("generators[0].rare_bins", expected, _shown(generator))
                 return
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether a row of another bin can be moved into each of these bins while all other columns stay unchanged. Each
+    """Return whether a row without a rare bin can be moved into each of these bins while all other columns stay unchanged. Each
     rule is checked separately.
 
     Parameters
     ----------
-    bins : rare bins of one column.
-    rules : rules over the bins in which the column is measured.
+    rules : rules over the bins in which the columns are measured.
     """
-    column, rare = bins[0].column, [label.bin for label in bins]
-    if any(column in rule.places.values() for rule in rules.records):
+    rare = {one.column: [other.bin for other in bins if other.column == one.column] for one in bins}
+    if any(not rare.keys().isdisjoint(rule.places.values()) for rule in rules.records):
         return False
     for mask in rules.masks:
-        if column not in mask.columns:
-            continue
-        allowed = np.moveaxis(~mask.forbidden, mask.columns.index(column), 0).reshape(rules.layout.sizes[column], -1)
-        reachable = np.delete(allowed, rare, axis=0).any(axis=0)
-        if not (allowed[rare] & reachable).any(axis=1).all():
-            return False
+        apart = [rare.get(column, []) for column in mask.columns]
+        for axis in (axis for axis, bins_ in enumerate(apart) if bins_):
+            allowed = ~mask.forbidden
+            for other in {*range(len(apart))} - {axis}:
+                allowed = np.delete(allowed, apart[other], axis=other)
+            allowed = np.moveaxis(allowed, axis, 0).reshape(allowed.shape[axis], -1)
+            reachable = np.delete(allowed, apart[axis], axis=0).any(axis=0)
+            if not (allowed[apart[axis]] & reachable).any(axis=1).all():
+                return False
     return True
 
 
@@ -248,19 +249,16 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
             return
 
 
-def _apart_in_all(bins: Sequence[RareBin], space: ConfigurationSpace) -> bool:
-    """Return whether every bin of every alternative contains only rare bins, or no rare bin."""
-    column, rare = bins[0].column, np.array([label.bin for label in bins])
-    common = space.common.binnings[column]
-    for binning in {transformation.binnings[column] for transformation in space.transformations}:
-        into = common.map_to(binning)
-        if set(np.flatnonzero(np.isin(into, into[rare])).tolist()) != set(rare.tolist()):
-            return False
-    return True
-
-
-def _column(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
-    return space.common.layout.columns[bins[0].column]
+def _put_together(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
+    """Return a column of which an alternative has a bin with rare and other bins; empty if there is none."""
+    for column in dict.fromkeys(rare_bin.column for rare_bin in bins):
+        rare = np.array([rare_bin.bin for rare_bin in bins if rare_bin.column == column])
+        common = space.common.binnings[column]
+        for binning in {transformation.binnings[column] for transformation in space.transformations}:
+            into = common.map_to(binning)
+            if set(np.flatnonzero(np.isin(into, into[rare])).tolist()) != set(rare.tolist()):
+                return space.common.layout.columns[column]
+    return ""
 
 
 def _shown(generator: Generator) -> str:

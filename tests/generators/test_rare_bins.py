@@ -61,7 +61,9 @@ def losses(kind: type[Marginals], **fields: object) -> dict[tuple[int, int], Fra
     return found
 
 
-@pytest.mark.parametrize("apart", ["a[0 1]", "b[0 0 1]", "b[1 0 0] + b[0 1 0]"])
+@pytest.mark.parametrize(
+    "apart", ["a[0 1]", "b[0 0 1]", "b[1 0 0] + b[0 1 0]", "b[0 0 1] + a[0 1]", "c[0 1] + b[1 0 0] + a[1 0]"]
+)
 @pytest.mark.parametrize(("kind", "sums"), [(Marginals, None), (Marginals, SUMS), (GaussianMarginals, None)])
 def test_whoever_is_replaced_all_answers_together_cost_no_more(kind: type[Marginals], sums: str | None, apart: str) -> None:
     """Theory 12.14, bins counted apart, for all pairs of records: one that leaves a rare bin costs just as much."""
@@ -94,6 +96,16 @@ def test_rows_of_a_rare_bin_are_in_its_count_alone() -> None:
     assert [(one.value, one.sensitivity) for one in found.sums] == [(4096, 4096)]  # one of the three rows has c = 1
 
 
+def test_a_row_in_rare_bins_of_several_columns_counts_in_the_first_one_alone() -> None:
+    rows = rows_of((1, 2, 0), (1, 2, 1), (0, 2, 1), (1, 0, 0), (0, 0, 0), (0, 1, 1), (0, 1, 1))
+    found = measured(Marginals(tables="a:b", sums="c[0 1]", rare_bins="b[0 0 1] + a[0 1]"), rows)
+    assert [(each.of.column, each.of.bin, each.value) for each in found.rare_bins] == [(1, 2, 3), (0, 1, 1)]
+    assert found.n == 3
+    assert found.tables[0].values.tolist() == [[1, 2, 0], [0, 0, 0]]
+    turned = measured(Marginals(tables="a:b", rare_bins="a[0 1] + b[0 0 1]"), rows)
+    assert [each.value for each in turned.rare_bins] == [3, 1]
+
+
 def test_noisy_counts_stay_between_0_and_all_rows() -> None:
     class Far(NoNoise):
         def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
@@ -119,6 +131,15 @@ def test_a_released_table_has_the_counted_rows_of_each_bin_like_rows_of_the_bin_
     assert made.marginal((1,)).tolist() == [500, 490, 10]
     assert made.marginal((1, 2)).tolist() == [[500, 0], [0, 490], [0, 10]]  # c as in bin 1 of b, and not as it was
     assert made.marginal((0, 1))[1].tolist()[:2] == [0, 190]
+
+
+def test_rare_bins_of_two_columns_come_back_each() -> None:
+    """A row of one rare bin is copied from rows without any, so no row has two."""
+    here = [*[(0, 0, 0)] * 500, *[(0, 1, 1)] * 470, *[(0, 2, 0)] * 10, *[(1, 1, 1)] * 20]
+    made = _model(rows_of(*here), "b[0 0 1] + a[0 1]").sample(1000, np.random.default_rng(1))
+    assert made.marginal((1,))[2] == 10
+    assert made.marginal((0,)).tolist() == [980, 20]
+    assert made.marginal((0, 1))[1, 2] == 0
 
 
 @pytest.mark.parametrize("n", [1, 7, 400, 3000])
@@ -181,8 +202,7 @@ def test_rows_of_rare_bins_contradict_no_table() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a[0 1] + a[0 1]", "expected different bins of one column"),
-        ("a[0 1] + b[0 0 1]", "expected different bins of one column"),
+        ("a[0 1] + b[0 0 1] + a[0 1]", "expected different bins"),
         ("a[1 1]", "1 for a rare bin"),
         ("a[0 2]", "1 for a rare bin"),
         ("a[0 -1]", "1 for a rare bin"),
@@ -206,6 +226,7 @@ def test_what_is_no_list_of_bins_is_refused(text: str, message: str) -> None:
         ("d[0 1]", "columns", "'d'"),
         ("b[0 1]", "3 scores of 'b'", "2"),
         ("a[0 1] + a[1 0]", "a bin of 'a' that is no rare one", "all of them"),
+        ("b[0 0 1] + a[0 1] + a[1 0]", "a bin of 'a' that is no rare one", "all of them"),
     ],
 )
 def test_bins_that_the_columns_do_not_have_are_named(text: str, expected: str, found: str) -> None:

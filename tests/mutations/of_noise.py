@@ -63,6 +63,14 @@ OF_NOISE = (
         tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
     ),
     Mutation(
+        name="apart: a row counts in every rare bin that it is in",
+        breaks="a record that leaves two rare bins costs one and a half times the epsilon",
+        place="generators.marginals_mechanism:count_apart",
+        old="-np.diff([without(counts, bins[:place]).total for place in range(len(bins) + 1)])",
+        new="np.array([counts.total - without(counts, [rare_bin]).total for rare_bin in bins])",
+        tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
+    Mutation(
         name="apart: a row counted apart adds nothing to a sum",
         breaks="a record that leaves its bin changes the sum by its whole range",
         place="generators.marginals_mechanism:measure_sums",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def test_a_bin_of_the_target_of_a_line_that_measurements_give_is_refused(tmp_pat
     layout = load_spec(CONFIGS / "births-frontier.toml").space.common.layout
     bins = layout.sizes[layout.index("birth_weight")]
     with pytest.raises(SpecError, match="no bins of 'birth_weight', because the line of 'regression coefficients'"):
-        load_spec(with_rare_bins(tmp_path, f"birth_weight[{'0 ' * (bins - 1)}1]"))
+        load_spec(with_rare_bins(tmp_path, f"parity[0 0 0 0 1] + birth_weight[{'0 ' * (bins - 1)}1]"))
 
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(3, 2))
@@ -54,6 +55,16 @@ def test_a_row_must_be_free_to_move_into_a_rare_bin(forbidden: list[list[bool]],
     assert can_be_moved_into([RareBin(column=0, bin=2)], rules) == possible
     plain = any(not forbidden[a][b] and not forbidden[2][b] for a in (0, 1) for b in (0, 1))
     assert plain == possible
+
+
+@pytest.mark.parametrize("forbidden", list(product((False, True), repeat=6)))
+def test_a_row_is_moved_from_bins_that_are_rare_in_no_column(forbidden: tuple[bool, ...]) -> None:
+    """By looking at all pairs of rows: the last bins of a and of b are rare, and the row before has neither of them."""
+    rule = np.array(forbidden).reshape(3, 2)
+    rules = Plausibility(layout=LAYOUT, masks=(Mask(columns=(0, 1), forbidden=rule),))
+    plain = [(a, 0) for a in (0, 1) if not rule[a, 0]]
+    reached = {(2, b) for _, b in plain if not rule[2, b]}, {(a, 1) for a, _ in plain if not rule[a, 1]}
+    assert can_be_moved_into([RareBin(column=0, bin=2), RareBin(column=1, bin=1)], rules) == all(reached)
 
 
 def test_a_sum_that_some_rounds_could_not_measure_is_refused(tmp_path: Path) -> None:
