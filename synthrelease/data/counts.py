@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from mmap import ACCESS_COPY, mmap
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,7 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
     """
     # as many columns together as have codes of 32 bits: of half the size and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
-    codes = np.zeros(number_of_rows(digits), dtype=kind)
+    codes = (np.zeros if kind is np.int64 else room)(number_of_rows(digits), kind)  # 64 bits serve a moment, fewer stay
     for rows in few_rows(len(codes)):
         some = rows_at(digits, rows)
         for position, (part, cells) in enumerate(parts):
@@ -85,7 +87,7 @@ def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return what `packed` returns, for rows whose bin in column c is `maps[c][digits[c]]`."""
-    parts = [np.zeros(number_of_rows(digits), dtype=_kind(layout, columns)) for columns in layout.packs]
+    parts = [room(number_of_rows(digits), _kind(layout, columns)) for columns in layout.packs]
     for part, columns in zip(parts, layout.packs, strict=True):
         stride = 1
         for column in reversed(columns):
@@ -147,6 +149,27 @@ class PackedBins(Sequence[np.ndarray]):
 def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[np.ndarray]:
     """Return the bins of some rows, for every column."""
     return digits.at(rows) if isinstance(digits, PackedBins) else tuple(column[rows] for column in digits)
+
+
+_OWN_MEMORY = 2**18
+"""Bytes from which an array of a table has memory of its own."""
+
+
+def room(n: int, kind: Any) -> np.ndarray:
+    """Return n zeros, for an array that stays. The system gets its memory back as soon as the array ends.
+
+    The C library may keep the memory of arrays below 32 MB that end, and a table of many columns has many of these.
+    """
+    size = n * np.dtype(kind).itemsize
+    if size >= _OWN_MEMORY:
+        with suppress(OSError):  # where the system gives no such memory
+            return np.frombuffer(mmap(-1, size, access=ACCESS_COPY), dtype=kind)
+    return np.zeros(n, dtype=kind)
+
+
+def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Return arrays of one type, one after the other, in a `room`."""
+    return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype))
 
 
 def number_of_rows(digits: Sequence[np.ndarray]) -> int:
@@ -339,12 +362,6 @@ class Counts:
         return cls.known(layout, sums, bins=PackedBins(layout, distinct))
 
     @classmethod
-    def of_sorted(cls, layout: Layout, codes: np.ndarray) -> Counts:
-        """Return the counts of rows from their (n_rows,) codes, which are sorted."""
-        starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        return cls.known(layout, np.diff(starts, append=len(codes)), words=(codes[starts],))
-
-    @classmethod
     def empty(cls, layout: Layout) -> Counts:
         """Return the counts of a table without rows."""
         return cls.of(layout, [np.zeros(0, dtype=np.int64)] * len(layout.sizes))
@@ -456,7 +473,7 @@ class Counts:
         return places_in(self.words, words_of(self.layout, digits))
 
     def __add__(self, other: Counts) -> Counts:
-        parts = [np.concatenate(both) for both in zip(self.parts, other.parts, strict=True)]
+        parts = [in_a_row(both) for both in zip(self.parts, other.parts, strict=True)]
         return Counts.of_parts(self.layout, parts, joined([self.counts, other.counts]))
 
     @property
@@ -476,7 +493,8 @@ class Counts:
         """
         digest = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
         for array in (*(self.words if self.layout.has_codes else self.bins), self.counts):
-            digest.update(array.astype("<i8").tobytes())
+            for rows in few_rows(len(array)):
+                digest.update(array[rows].astype("<i8").tobytes())
         return digest.hexdigest()
 
     def rows(self, column: int) -> np.ndarray:
@@ -491,28 +509,40 @@ class Counts:
 
 
 class Tally:
-    """A running sum of tables over one layout. Added tables wait until together they have as many cells as the sum so far, so
-    each row is sorted only a few times. The addition frees the tables column by column, so no row is in memory twice.
+    """A running count of rows over one layout. Rows wait until they are many, and their counts wait until they are as many as
+    all counted before, so each row is sorted only a few times. A sum frees its tables column by column, so the rows are not in
+    memory twice.
     """
 
     def __init__(self, layout: Layout):
-        self._layout, self._tables = layout, list[Counts]()
+        self._layout, self._rows, self._tables = layout, list[Sequence[np.ndarray]](), list[Counts]()
 
-    def add(self, table: Counts) -> None:
-        self._tables.append(table)
-        if sum(map(len, self._tables[1:])) > max(_SORTED_TOGETHER, len(self._tables[0])):
-            self.total()
+    def add(self, parts: Sequence[np.ndarray]) -> None:
+        """Count further rows, from their (n_rows,) codes (`packed`)."""
+        self._rows.append(parts)
+        if sum(len(each[0]) for each in self._rows) > _SORTED_TOGETHER:
+            self._count_rows()
+            if sum(map(len, self._tables[1:])) > len(self._tables[0]):
+                self.total()
 
     def total(self) -> Counts:
-        """Return the sum of all added tables. The sum replaces these tables in memory."""
-        tables = self._tables or [Counts.empty(self._layout)]
-        if len(tables) == 1:
-            return tables[0]
-        parts, counts = [list(table.parts) for table in tables], joined([table.counts for table in tables])
+        """Return the counts of all added rows."""
+        self._count_rows()
+        if len(self._tables) > 1:
+            counts, parts = joined([table.counts for table in self._tables]), [table.parts for table in self._tables]
+            self._tables.clear()
+            self._tables = [Counts.of_parts(self._layout, self._in_a_row(parts), counts)]
+        return self._tables[0] if self._tables else Counts.empty(self._layout)
+
+    def _count_rows(self) -> None:
+        if self._rows:
+            self._tables.append(Counts.of_parts(self._layout, self._in_a_row(self._rows)))
+
+    def _in_a_row(self, tables: list[Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """Return the codes of several tables one after the other; the list is emptied."""
+        columns = [list(parts) for parts in tables]
         tables.clear()
-        columns = [np.concatenate([part.pop(0) for part in parts]) for _ in self._layout.packs]
-        self._tables = [Counts.of_parts(self._layout, columns, counts)]
-        return self._tables[0]
+        return [in_a_row([parts.pop(0) for parts in columns]) for _ in self._layout.packs]
 
 
 def has_full_array(layout: Layout) -> bool:
@@ -546,7 +576,7 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
     distinct = list[np.ndarray]()
     while parts:
         part = parts.pop(0)
-        distinct.append(np.concatenate([part[first] for first in firsts]))
+        distinct.append(in_a_row([part[first] for first in firsts]))
     return tuple(distinct), joined(sums)
 
 

@@ -21,10 +21,8 @@ MOST_THREADS = 8
 
 def processors() -> int:
     """Return the number of processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # Windows, macOS
-        return os.cpu_count() or 1
+    known = hasattr(os, "sched_getaffinity")  # not on Windows and macOS
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
 class Ahead(Generic[Part, Result]):

@@ -147,11 +147,8 @@ class CellCount:
         parts = parts if complete is None else [part[complete] for part in parts]
         if self._dense is not None:
             np.add.at(self._dense, parts[0], 1)
-        elif self._layout.has_codes:
-            parts[0].sort()
-            self._others.add(Counts.of_sorted(self._layout, parts[0]))
         else:
-            self._others.add(Counts.of_parts(self._layout, parts))
+            self._others.add(parts)
 
     def total(self) -> Counts:
         """Return the counts of all added rows."""

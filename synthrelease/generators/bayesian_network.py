@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from synthrelease.data.counts import DENSE_LIMIT, Counts, as_ones, joined, packed
+from synthrelease.data.counts import DENSE_LIMIT, Counts, as_ones, in_a_row, joined, packed
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.data.plausibility import Plausibility
@@ -102,7 +102,7 @@ class BayesianNetwork:
         for piece in self.pieces(n, generator):
             pieces.append(packed(self.layout, [piece.digits[column] for column in range(len(self.layout.sizes))]))
             counts.append(as_ones(piece.expected.astype(np.int64)))
-        parts = [np.concatenate([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
+        parts = [in_a_row([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
         rows = Counts.of_parts(self.layout, parts, joined(counts))
         if self.shown is None:
             return rows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, Tally
+from synthrelease.data.counts import Counts, Tally, packed
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked, of_member
 from synthrelease.data.weights import WEIGHT
@@ -518,7 +518,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
     """
     tally, weighted = Tally(shape.layout), list[RowsBatch]()
     for batch in batches:
-        tally.add(Counts.of(shape.layout, batch.bins))
+        tally.add(packed(shape.layout, batch.bins))
         weighted += [batch] if shape.weighted else []
     total = tally.total()
     if not len(total):

@@ -17,7 +17,7 @@ from synthrelease.data import counts as counts_module
 from synthrelease.data import layout as layout_module
 from synthrelease.data import marginals as lattice_module
 from synthrelease.data import marginals as sub_tables_module
-from synthrelease.data.counts import Counts, EqualRows, Tally, codes_of, joined, places_in
+from synthrelease.data.counts import Counts, EqualRows, Tally, codes_of, joined, packed, places_in
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import difference, lattice
 from synthrelease.data.synthetic_table import rare_first
@@ -90,7 +90,8 @@ def test_a_table_is_its_rows_counted(sizes: list[int], seed: int, coded: int, n:
     assert table.find(other.bins).tolist() == [list(cells(table)).index(c) if c in cells(table) else -1 for c in cells(other)]
     pieces = Tally(layout)
     for start in range(0, n, 3):
-        pieces.add(counted(layout, rows[start : start + 3]))
+        some = np.array(rows[start : start + 3])
+        pieces.add(packed(layout, list(some.T)))
     assert pieces.total().same_as(table)
     assert pieces.total().same_as(table)
     assert joined([np.broadcast_to(2, 3), np.broadcast_to(2, 1)]).tolist() == [2, 2, 2, 2]
