@@ -611,7 +611,11 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
     context: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
     if held is None:
         return context
-    return context | {"bins": len(held.rows), "beyond": held.smaller_than(off), "smallest": f"{min(held.rows):,}"}
+    return context | {
+        "bins": len(held.rows),
+        "beyond": sum(rows < off for rows in held.rows),
+        "smallest": f"{min(held.rows):,}",
+    }
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:

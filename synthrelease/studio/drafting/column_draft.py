@@ -761,7 +761,8 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
     """Return, by name, the columns to leave out because their bins and the bins of another column determine each other.
 
     With both columns, noisy tables would allow contradictory rows, such as a stay of 3 days from Monday to Tuesday. Of two
-    columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one.
+    columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one. The dummy
+    variables of a column are left out, if they state all of its values, or all but one.
 
     Parameters
     ----------
@@ -780,6 +781,12 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
             of_it = f"{gone.name!r}, which is computed from it," if gone.derived else "it"
             because = f"{of_it} has the same information as {stays.name!r} in every row of the public file, in these bins"
             left_out[gone.name] = LeftOut(source=gone.source, because=because)
+    states = {side.tobytes(): name for name in varies if n_used[name] == 2 for side in (bins[name] == 0, bins[name] == 1)}
+    for column in columns:
+        dummies = {states.get((bins[column.name] == place).tobytes()) for place in np.unique(bins[column.name])} - {None}
+        if len(dummies) >= max(n_used[column.name] - 1, 2):
+            because = f"it states one value of {column.name!r} in every row of the public file"
+            left_out |= {each.name: LeftOut(source=each.source, because=because) for each in columns if each.name in dummies}
     return left_out
 
 

@@ -428,10 +428,8 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
         return drafted
     if answers.below_zero and drafted.bins:
         codes = ", ".join(answers.below_zero)
-        question = (
-            f"{codes} counts as missing, as no other number is negative. If it is a number, delete it from missing_values"
-        )
-        drafted = drafted.asking(question)
+        why = f"{codes} counts as missing, as no other number is negative. If it is a number, delete it from missing_values"
+        drafted = drafted.asking(why)
     if not kind.doubt:
         return drafted
     is_code, n = drafted.kind == "code", min(len(answers.texts), MAX_CATEGORIES)
@@ -459,7 +457,7 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
         return bool(column.doubt), max(column.n_bins, len(column.codes))
 
     doubtful = [column.name for column in sorted(columns, key=weight, reverse=True) if column.doubt or column.kind_doubt]
-    unasked = doubtful[max(1, len(columns) * _DOUBTS_OF_TEN // 10) :]
+    unasked = doubtful[max(1, len(columns) * 3 // 10) :]
 
     def in_remark(column: ColumnDraft) -> ColumnDraft:
         kind = ("numbers" if column.kind == "code" else "codes") if column.kind_doubt else ""
@@ -467,9 +465,6 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
         return replace(column, doubt="", kind_doubt="", remark="; ".join(filter(None, notes)))
 
     return [in_remark(column) if column.name in unasked else with_kind_doubt(column) for column in columns]
-
-
-_DOUBTS_OF_TEN = 3
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
@@ -920,16 +915,16 @@ def drafted_columns(
     dates = list(dated)
     dated |= {name: mixed for name, column in answers.items() if name not in dated and (mixed := _mixed_dates(column))}
     rows = public_rows(file, answers)
-    once = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
-    left_out += once.left_out
-    order = orders(once.answers, rows)
+    once, twice, doubts = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
+    left_out += twice
+    order = orders(once, rows)
 
     # each column by itself
     columns: list[ColumnDraft] = []
     drafts = dict[str, ColumnDraft | LeftOut]()
-    for source in (source for source in answers if source in dated or source in once.answers):
+    for source in (source for source in answers if source in dated or source in once):
         used_names = [column.name for column in columns]
-        drafted = dated.get(source) or draft_column(once.answers[source], used_names, order.get(source, Order()))
+        drafted = dated.get(source) or draft_column(once[source], used_names, order.get(source, Order()))
         if isinstance(drafted, list):
             columns += drafted
             continue
@@ -939,7 +934,7 @@ def drafted_columns(
 
     # questions to the steward
     columns = _with_levels(columns, rows)
-    questions_of = (mistyped, once.doubts, nested_columns(once.answers, drafts, rows))
+    questions_of = (mistyped, doubts, nested_columns(once, drafts, rows))
     columns = [column.asking(*(questions.get(column.source, "") for questions in questions_of)) for column in columns]
     return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
 

@@ -457,10 +457,6 @@ class PublicBins:
         """The number of rows in all bins."""
         return sum(self.rows)
 
-    def smaller_than(self, limit: float) -> int:
-        """Return the number of bins with fewer than `limit` rows."""
-        return sum(rows < limit for rows in self.rows)
-
 
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
     """Return the counts of a column of the public file in its bins, by the rules with which a release reads it.
@@ -651,24 +647,11 @@ _SHORT, _TIMES = 6, 2
 """The most characters of a code of letters, and the least ratio of the mean length of its labels to that of the codes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OneToOne:
-    """The result of the search for columns with the same information.
-
-    Attributes
-    ----------
-    answers : the columns that are kept. A column of codes has the labels from its column of texts.
-    left_out : the other columns, with the reason.
-    doubts : for the name of a column, a question to the steward, for instance about a column with almost the same information.
-    """
-
-    answers: Mapping[str, Answers]
-    left_out: Sequence[LeftOut]
-    doubts: Mapping[str, str] = field(default_factory=dict)
-
-
-def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFile) -> OneToOne:
-    """Return one column of each group of columns that determine each other in every row of the public file.
+def one_to_one(
+    answers: Mapping[str, Answers], rows: PublicRows, file: PublicFile
+) -> tuple[dict[str, Answers], list[LeftOut], dict[str, str]]:
+    """Return one column of each group of columns that determine each other in every row of the public file, the other columns
+    with the reason, and questions to the steward by the name of a column.
 
     Of a column of codes and a column of their labels, the codes are kept and get the labels. Of other groups the first column
     is kept. Columns that agree in nearly every row are kept, with a question to the steward.
@@ -699,7 +682,7 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
         for (first, second), share in shares.items()
         if _ALMOST <= share < 1 and first in stay and second in stay
     }
-    return OneToOne(answers=stay, left_out=left_out, doubts=_perhaps_codes(file, stay) | almost)
+    return stay, left_out, _perhaps_codes(file, stay) | almost
 
 
 def _on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:

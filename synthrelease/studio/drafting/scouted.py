@@ -229,8 +229,7 @@ def labels_of(drafted: ScoutedBins) -> list[str]:
 
 
 def _plain(number: Fraction) -> str:
-    text = f"{float(number):.9f}"
-    return text.rstrip("0").rstrip(".")
+    return f"{float(number):.9f}".rstrip("0").rstrip(".")
 
 
 def _acceptance(document: ScoutDocument, threshold: float) -> str:

@@ -498,8 +498,7 @@ class _Course:
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
     """Run one of the numbered runs of a task, and return its result as JSON."""
-    outcome = action(*arguments)
-    return number, json.loads(json.dumps(outcome, default=vars))
+    return number, json.loads(json.dumps(action(*arguments), default=vars))
 
 
 def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:

@@ -42,3 +42,15 @@ def test_of_three_that_say_the_same_one_stays_and_what_is_made_of_a_code_goes_fi
 def test_agreement_in_a_few_rows_is_none() -> None:
     few = Counts.of(Layout(columns=("a", "b"), sizes=(2, 2)), [np.repeat([0, 1], [100, LEAST - 1])] * 2)
     assert not said_twice([drafted("a"), drafted("b")], few)
+
+
+@pytest.mark.parametrize("two", list(product(product(range(2), repeat=4), repeat=2)))
+def test_dummies_go_if_they_state_all_values_of_a_column_but_one(two: tuple[tuple[int, ...], ...]) -> None:
+    """Against the definition: one side of a dummy has the rows of one value, and no others. Of three values, two are enough."""
+    of = [0, 1, 2, 2]
+    rows_of = [{row for row in range(4) if of[row] == value} for value in range(3)]
+    sides = [[{row for row in range(4) if one[row] == side} for side in range(2)] for one in two]
+    stated = [[value for value in range(3) if rows_of[value] in both] for both in sides]
+    found = said_twice([drafted("a"), drafted("b"), drafted("c")], rows(of, *map(list, two)))
+    assert ({"b", "c"} <= set(found)) == (all(stated) and stated[0] != stated[1])
+    assert "a" not in found
