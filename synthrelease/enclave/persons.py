@@ -167,7 +167,7 @@ class Persons:
         kinds = [np.dtype(np.uint64)] * (2 + WORDS * n_orders + 1) + [np.min_scalar_type(max(n - 1, 0)) for n in sizes]
         self._n_before_bins = len(kinds) - len(sizes)
         self._rows = [[np.zeros(0, dtype=kind)] for kind in kinds]
-        self._collected, self._left = [0, 0], [0, 0]
+        self._collected = self._left = 0
 
     def add(
         self, read: int, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]
@@ -183,18 +183,15 @@ class Persons:
         self._marks.append(different(marks))
         for column, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
             column.append(more.astype(column[0].dtype, copy=False))
-        self._collected[0] += len(self._marks[-1])
-        self._collected[1] += read
-        if self._collected[0] > 2 * self._left[0] + ROOM:
-            self.number()
-        if self._collected[1] > 2 * self._left[1] + ROOM:
+        self._collected += read
+        if self._collected > 2 * self._left + ROOM:
             self._let_go()
+            self._collected = self._left = max(self.number(), len(self._rows[0][0]))
 
     def number(self) -> int:
         """Return the number of different keys."""
         self._marks = [different(np.concatenate(self._marks))]
-        self._collected[0] = self._left[0] = len(self._marks[0])
-        return self._left[0]
+        return len(self._marks[0])
 
     def cells(self) -> Counts:
         """Return the first rows of all persons as counts."""
@@ -216,7 +213,6 @@ class Persons:
         left = np.sort(np.concatenate([np.flatnonzero(~several), ordered[position < self._most]]))
         rows = [column[left] for column in rows]
         self._rows = [[column] for column in (*rows[: self._n_before_bins], *self._rule.held(rows[self._n_before_bins :]))]
-        self._collected[1] = self._left[1] = len(left)
 
 
 WORDS = 3

@@ -250,18 +250,13 @@ def scouted_columns(
             'Set "kind" to "integer", "number" or "text", list the codes, or use --leave-out. Nothing was read.'
         )
     asked = tuple(column for column in columns if column is not None)
-    out_of_order = [each.name for each in asked if each.low is not None and each.high is not None and not each.low < each.high]
-    broken = [
-        each.name
-        for each in asked
-        if each.whole and any(bound % 1 for bound in (each.low, each.high, *each.limits) if bound is not None)
+    wrong = [each.name for each in asked if each.low is not None and each.high is not None and not each.low < each.high]
+    wrong += [
+        each.name for each in asked if each.whole and any((bound or 0) % 1 for bound in (each.low, each.high, *each.limits))
     ]
-    if out_of_order:
-        raise InputError(f"expected min below max, found another order for {listing(out_of_order)}. Nothing was read.")
-    if broken:
-        raise InputError(
-            f"expected whole numbers as bounds and limits of integers, found others for {listing(broken)}. Nothing was read."
-        )
+    if wrong:
+        expected = "min below max, and whole numbers as bounds and limits of integers"
+        raise InputError(f"expected {expected}, found others for {listing(wrong)}. Nothing was read.")
     if len(asked) < 2:
         raise InputError(f"expected at least two columns, found only {listing(names)}. Nothing was read.")
     return asked

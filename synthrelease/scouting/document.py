@@ -22,6 +22,7 @@ from synthrelease.scouting.columns import GAP, OTHER, UNREAD, ScoutedColumn
 NAME = "scout.json"
 LEVEL = 0.95
 Count = int
+ExactLimit = Annotated[str, Field(pattern=r"^-?[0-9]+(/[1-9][0-9]*)?$")]
 
 
 class ScoutedPart(Part):
@@ -42,8 +43,8 @@ class ScoutedPart(Part):
     description: str
     codes: dict[str, str]
     missing: list[str]
-    low: ExactBound
-    high: ExactBound
+    low: ExactLimit | None
+    high: ExactLimit | None
     whole: bool
     limits: list[ExactLimit] = []
     first: list[Count] = []
@@ -66,11 +67,6 @@ class ScoutedPart(Part):
     def gaps(self) -> int:
         """The noisy number of rows without a value. For a number, rows with a text that is no number are included."""
         return sum(self.second[-2:]) if self.kind == "number" else self.counts[""]
-
-
-ExactLimit = Annotated[str, Field(pattern=r"^-?[0-9]+(/[1-9][0-9]*)?$")]
-ExactBound = ExactLimit | None
-ScoutedPart.model_rebuild(raise_errors=False)
 
 
 class DependencePart(Part):
@@ -127,11 +123,6 @@ class ScoutDocument(Part):
     columns: Annotated[list[ScoutedPart], Field(min_length=2)]
     dependence: DependencePart
     written_by: str
-
-    @property
-    def unsaid(self) -> set[str]:
-        """The names of the fields that may be omitted from the file; always empty."""
-        return set()
 
     @cached_property
     def cap(self) -> Cap:

@@ -112,8 +112,8 @@ def test_a_draft_asks_about_codes_among_the_numbers() -> None:
     edges = tuple(map(Fraction, (0, 500, 990, 1000)))
     drafted = ScoutedBins(column=INCOME, edges=edges, numbers=(90.0, 600.0, 995.0), fillers=True)
     asked = "Does 990 to 1000 hold codes such as 98 or 9999?"
-    assert asked in _column(drafted, "income", None)  # type: ignore[arg-type]
-    assert "hold codes" not in _column(replace(drafted, fillers=False), "income", None)  # type: ignore[arg-type]
+    assert asked in _column(drafted, "income", "")
+    assert "hold codes" not in _column(replace(drafted, fillers=False), "income", "")
 
 
 def test_limits_of_the_codebook_are_kept() -> None:

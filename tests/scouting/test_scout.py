@@ -31,7 +31,7 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.register import check_scout
 from synthrelease.spec.requests import ScoutRequest
-from synthrelease.studio.drafting.scouted import write_scouted_draft
+from synthrelease.studio.drafting.scouted import _repeats, write_scouted_draft
 from tests.studio.desk.browser import browser, driver, missing, needs_axe
 
 pytestmark = pytest.mark.slow
@@ -478,6 +478,25 @@ def test_a_column_whose_only_frequent_text_means_no_value_is_drafted(made: tuple
     write_scouted_draft("deaths", tmp_path / "scout", tmp_path)
     town = load_spec(tmp_path / "configs" / "deaths.toml").schema.by_name["town"]
     assert town.atoms.labels == ("no value", "all others", "missing")
+
+
+def test_a_draft_asks_about_columns_that_say_the_same(made: tuple[Path, ScoutDocument]) -> None:
+    """Their counts agree within the noise, in whatever order; two codes agree too easily, and one other count is enough."""
+    document, rng = made[1], np.random.default_rng(4)
+    age, sex, *_ = document.columns
+    again = [count + round(rng.normal(0, 1.4 * document.deviation)) for count in age.second[::-1]]
+    largest = again.index(max(again))
+    other = [count + round(12 * document.deviation) * (place == largest) for place, count in enumerate(again)]
+    columns = [
+        *document.columns,
+        age.model_copy(update={"name": "born", "second": again}),
+        age.model_copy(update={"name": "hired", "second": other}),
+        sex.model_copy(update={"name": "gender"}),
+    ]
+    wider = document.model_copy(update={"columns": columns})
+    assert {part.name: _repeats(part.name, wider) for part in columns if _repeats(part.name, wider)} == {
+        "born": ". Its counts agree with 'age': if the two say the same, delete one"
+    }
 
 
 def test_a_sum_of_laplace_noises_is_never_farther_in_deviations_than_one() -> None:

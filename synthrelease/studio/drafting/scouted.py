@@ -11,8 +11,10 @@ import os
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
+
+import numpy as np
 
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.charges import decimal_text, rounded_down
@@ -118,7 +120,9 @@ def _configuration(
     unit = {"name": document.unit, "records_per_person": 1}
     if document.key is not None:
         unit |= {"key": document.key, "first_by": document.first_by}
-    columns = "\n".join(_column(drafted, names[drafted.column.name], document) for drafted in kept)
+    columns = "\n".join(
+        _column(drafted, names[drafted.column.name], _repeats(drafted.column.name, document)) for drafted in kept
+    )
     figures = KEPT_FOR_TESTS * cap.epsilon if pure else cap.tests
     generation = rounded_down(cap.tests - figures if pure else cap.rho_left)
     with_delta = "" if pure else f"delta = {_exact(cap.delta)}\n"
@@ -179,7 +183,7 @@ def _settings(table: dict[str, object]) -> str:
     return "\n".join(f"{key} = {toml(value)}" for key, value in table.items())
 
 
-def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
+def _column(drafted: ScoutedBins, name: str, question: str) -> str:
     column = drafted.column
     settings: dict[str, object] = {}
     if name != column.name:
@@ -211,7 +215,21 @@ def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
         settings["codes"] = labelled
         settings["outside_label"] = OTHERS
         remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value"
-    return f"[columns.{name}]  # {remark}\n{_settings(settings)}\n"
+    return f"[columns.{name}]  # {remark}{question}\n{_settings(settings)}\n"
+
+
+def _repeats(name: str, document: ScoutDocument) -> str:
+    """Return a question if the counts of a column, sorted by size, agree within the noise with those of an earlier column.
+
+    At least four counts must be far above the noise, so that two short dictionaries seldom agree by chance.
+    """
+    sizes = {part.name: np.sort(part.second or [*part.counts.values()])[::-1] for part in document.columns}
+    own = sizes[name]
+    for other, counts in takewhile(lambda item: item[0] != name, sizes.items()):
+        close = np.abs(own[: len(counts)] - counts[: len(own)]) <= 5 * document.deviation
+        if abs(len(own) - len(counts)) <= 2 and close.all() and (own > 10 * document.deviation).sum() > 3:
+            return f". Its counts agree with {other!r}: if the two say the same, delete one"
+    return ""
 
 
 def labels_of(drafted: ScoutedBins) -> list[str]:
@@ -224,12 +242,9 @@ def labels_of(drafted: ScoutedBins) -> list[str]:
             between = "-" if low >= 0 else " to "
             labels.append(f"{int(low)}" if last == low else f"{int(low)}{between}{int(last)}")
         else:
-            labels.append(f"{_plain(low)} to {_plain(high)}")
+            ends = (np.format_float_positional(float(end), 9, unique=False, trim="-") for end in (low, high))
+            labels.append(" to ".join(ends))
     return labels
-
-
-def _plain(number: Fraction) -> str:
-    return f"{float(number):.9f}".rstrip("0").rstrip(".")
 
 
 def _acceptance(document: ScoutDocument, threshold: float) -> str:
