@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.data.ahead import Ahead
 from synthrelease.data.counts import rows_at
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
@@ -57,6 +58,8 @@ class AcceptedRows:
 
 _ROWS = 2**16
 """Number of rows of a CSV file, or of roots of any file, in one batch."""
+_VALUES_AT_ONCE = 2**20
+"""Approximate number of values of a CSV file that become texts at a time, in each of several threads."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 """Largest number of rows, and approximate largest number of values, in a row group of data.parquet."""
 
@@ -142,13 +145,17 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
         _texts([written([label] if alone else [label, ""]).decode()[: -1 if alone else -2] + ending for label in labels])
         for labels, ending in zip(shape.labels, ends, strict=True)
     ]
-    for batch in file.batches:
-        for start in range(0, len(batch), _ROWS):
-            rows = batch[start : start + _ROWS]
-            columns = [_texts([f"{key}," for key in rows.keys.tolist()])] if shape.key else []
-            columns += [of.take(_numbers(bins.astype(np.int32), pa.int32())) for of, bins in zip(texts, rows.bins, strict=True)]
-            columns += [] if rows.weights is None else [_texts([f"{weight!r}{end}" for weight in rows.weights.tolist()])]
-            yield compute.binary_join_element_wise(*columns, nothing).buffers()[2].to_pybytes()
+    few = max(1, min(_ROWS, _VALUES_AT_ONCE // len(shape.header)))
+    parts = (batch[start : start + few] for batch in file.batches for start in range(0, len(batch), few))
+
+    def piece_of(rows: RowsBatch) -> bytes:
+        columns = [_texts([f"{key}," for key in rows.keys.tolist()])] if shape.key else []
+        columns += [of.take(_numbers(bins.astype(np.int32), pa.int32())) for of, bins in zip(texts, rows.bins, strict=True)]
+        columns += [] if rows.weights is None else [_texts([f"{weight!r}{end}" for weight in rows.weights.tolist()])]
+        return compute.binary_join_element_wise(*columns, nothing).buffers()[2].to_pybytes()
+
+    with Ahead(piece_of, lambda: next(parts, None)) as ahead:
+        yield from (piece for _, piece in ahead)
 
 
 def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[bytes]:

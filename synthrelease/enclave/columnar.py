@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.batches import Ahead
+from synthrelease.data.ahead import Ahead
 from synthrelease.enclave.texts import NO_VALUE, Batch, LazyTexts, Texts, check_header, decimal_text, float_texts, too_long
 from synthrelease.sources.formats import check_parquet, rows_within
 from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uuid

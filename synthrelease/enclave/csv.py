@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from synthrelease.enclave.batches import Ahead
+from synthrelease.data.ahead import Ahead
 from synthrelease.enclave.columnar import StringTexts, whole_array
 from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -58,6 +59,7 @@ def csv_by_the_library(table: ReleasedTable) -> bytes:
 def test_the_text_is_that_of_the_library_in_batches_of_any_size(table: ReleasedTable, rows: int, group: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table_files, "_ROWS", rows)
+        patch.setattr(table_files, "_VALUES_AT_ONCE", 3 * rows)
         patch.setattr(table_files, "_ROWS_OF_A_GROUP", group)
         assert b"".join(csv_pieces(*files_of_rows(table))) == csv_by_the_library(table)
 
@@ -108,3 +110,15 @@ def test_other_rows_another_order_and_other_weights_are_not_the_same_table() -> 
     for more in ([2, 1, 4], [2, 1, 2], [1, 2, 3]):
         assert not same(replace(table, counts=counts.with_counts(np.array(more))))
     assert not same(replace(table, labels=(("b", "a"), ("x", "y", "z"))))
+
+
+def test_the_threads_that_make_a_csv_file_end_with_it_also_where_only_its_beginning_is_read() -> None:
+    table = ReleasedTable(labels=(("a", "b"),), ordered=(False,), counts=Counts.of(layout_of(2), [np.arange(40) % 2]))
+    before = threading.active_count()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_files, "_VALUES_AT_ONCE", 4)
+        pieces = csv_pieces(*files_of_rows(table))
+        assert [next(pieces) for _ in range(3)][1:] == [b"a\n" * 4] * 2
+        assert threading.active_count() > before
+        pieces.close()
+    assert threading.active_count() == before

@@ -8,9 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from synthrelease.data.ahead import Ahead
 from synthrelease.data.layout import Layout
 from synthrelease.enclave import counting
-from synthrelease.enclave.batches import Ahead
 from synthrelease.enclave.counting import CellCount
 from synthrelease.enclave.values import Digits
 
@@ -55,7 +55,7 @@ class Parts:
 
 
 def test_results_and_errors_come_in_the_order_of_the_parts(monkeypatch):
-    monkeypatch.setattr("synthrelease.enclave.batches.processors", lambda: 3)
+    monkeypatch.setattr("synthrelease.data.ahead.processors", lambda: 3)
     second = threading.Event()
 
     def work(part: int) -> int:

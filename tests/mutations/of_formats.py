@@ -66,7 +66,7 @@ OF_FORMATS = (
     Mutation(
         name="threads: results arrive in the order of completion",
         breaks="the speed of a thread decides which mistake and row a message names",
-        place="enclave.batches:Ahead.next",
+        place="data.ahead:Ahead.next",
         old="self._waiting.popleft()",
         new="self._waiting.pop()",
         tests=(f"{COUNTING}::test_results_and_errors_come_in_the_order_of_the_parts",),
