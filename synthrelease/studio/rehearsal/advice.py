@@ -233,8 +233,8 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """Return (n_fits,) the mean probability that an attempt is accepted, for each private fit with at least `least_per_fit`
-    attempts. If no fit has enough, the one mean of all attempts. Empty without attempts.
+    """Return the (n_fits,) mean probabilities that an attempt is accepted, one for each private fit with at least
+    `least_per_fit` attempts. If no fit has enough attempts, return the mean of all attempts. Empty without attempts.
     """
     by_fit: dict[int, list[float]] = {}
     for result in results:
@@ -283,7 +283,7 @@ _FINE, _STEPS = 1_000, 9
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
-    """Return (n,) the possible values of K, increasing, none above `largest`."""
+    """Return the (n,) possible values of K in increasing order, none above `largest`."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
     values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
     return values[values <= largest]
@@ -338,8 +338,8 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 def _solved(
     epsilon: float, price: float, chances: Sequence[float], rounds: np.ndarray
 ) -> tuple[np.ndarray, dict[int, float], float]:
-    """Solve the linear programme over these numbers of rounds: the used numbers, their probabilities, and the probability
-    that no table is accepted.
+    """Solve the linear programme over these numbers of rounds. Return the numbers that are used, their probabilities, and the
+    probability that no table is accepted.
     """
     from scipy.optimize import linprog
 
@@ -405,7 +405,7 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """Return (2 mesh, n) coefficients of Pr[K = k] in the constraints "at most 0", each row scaled to a largest value of 1."""
+    """Return the (2 mesh, n) coefficients of Pr[K = k] in constraints "at most 0", each row scaled to a largest value of 1."""
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
     accepted = odds / (1 + odds) / factor
@@ -418,7 +418,7 @@ def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray
 
 
 def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (mesh, n) (1 - (1-A)^k) / A, and (1-A)^k."""
+    """Return two (mesh, n) arrays, for each A and k: (1 - (1-A)^k) / A, and (1-A)^k."""
     logs = np.where(accepted < 0.5, np.log1p(-np.minimum(accepted, 0.5)), np.log(rejected))
     exponents = np.outer(logs, rounds)
     return -np.expm1(exponents) / accepted[:, None], np.exp(exponents)
@@ -434,7 +434,7 @@ class Offer:
     Attributes
     ----------
     chances : for each private fit (or each attempt, if rounds share no fit), the probability that a round is accepted.
-    anew : whether the chances come from new attempts, which did not choose this budget.
+    anew : whether the chances come from new attempts, which had no influence on the choice of this budget.
     law, total, nothing : the distribution, epsilon of the whole release with it, and the mean probability that no table is
         found; all None if no distribution finds a table often enough.
     """
@@ -454,7 +454,7 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """The expected results of the chosen plan, from attempts that did not choose it.
+    """The expected results of the chosen plan, from new attempts that had no influence on the choice.
 
     Attributes
     ----------
@@ -550,10 +550,10 @@ def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Release
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Return epsilon of a round with this generation budget; None if rounds are not pure, because then no distribution is
-    offered.
+    """Return the epsilon of a round with this generation budget. Return None if rounds are not pure, because no distribution is
+    offered for them.
 
-    With [partition], the epsilon of the piece that costs more.
+    With [partition], this is the epsilon of the more expensive piece.
     """
     charges = spec.with_budget(generation=generation).plan.per_round
     if not all(charge.pure for charge in charges):
@@ -614,8 +614,8 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
-    """Return the offer of a generation budget, from the attempts that chose shortlist and budget. Fits with attempts of less
-    than half of the shortlist do not count by themselves.
+    """Return the offer of a generation budget, from the attempts that chose the shortlist and the budget. A fit counts by
+    itself only if it has attempts of at least half of the shortlist.
     """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), aim)
 
@@ -674,8 +674,8 @@ def propose(
 
 
 def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[tuple[int, int]]:
-    """Return (configuration, number) of at least `attempts` attempts: for each private fit, different configurations in
-    turn.
+    """Return the pairs (configuration, number) of at least `attempts` attempts. Each private fit gets the next configurations
+    of the shortlist in turn.
     """
     together = min(PER_FIT, len(shortlist))
     return [
@@ -705,7 +705,7 @@ def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
 
 
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
-    """Return the expected results of a distribution of rounds, from attempts that did not choose it.
+    """Return the expected results of a distribution of rounds, from attempts that had no influence on its choice.
 
     Fits are independent of each other, and so are attempts if rounds share no fit. The intervals hold after each look
     (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of its acceptance probability, so its

@@ -56,15 +56,16 @@ _DIGITS = 3
 """Significant digits of a weight and of the epsilon of the joint test."""
 
 _FINEST = 10**6
-"""The generation budget is a multiple of 1 over this number, and a rho a multiple of 1 over a thousand times it.
-"""
+"""The generation budget is a multiple of 1 / `_FINEST`, and a rho a multiple of 1 / (1000 `_FINEST`)."""
 
 
 MOST_PARTS = 32
 """With more parts, weights keep their ratios: for 70 parts, two sets of 32 pairs of tries gave contradictory results."""
 _ANY_RHO = Fraction(1, 100)
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
-"""Number of steps of a search for a rho, and its precision: computing a plan with a curve takes a tenth of a second."""
+"""Factors of a search for a rho: between its first bounds, and at its end. To compute a plan with a curve takes a tenth of a
+second.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ class MeasuredPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Allocation:
-    """One way to divide a total.
+    """A division of a total among measured parts and the joint test.
 
     Attributes
     ----------
@@ -112,7 +113,7 @@ class Allocation:
         return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
-        """Return the allocation with each weight, and the test's epsilon, times a factor above 0."""
+        """Return the allocation with each weight, and the epsilon of the test, multiplied by a factor above 0."""
         weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
         return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
 
@@ -135,7 +136,7 @@ class Divisible:
     ----------
     start : the allocation of the specification: its weights and its test.
     unmeasured : the terms of weight 0.
-    left : a cache of the rest for the generation, by the epsilon of the test, because plans with a curve take long to compute.
+    left : a cache of the generation budget that remains for each epsilon of the test. Plans with a curve take long to compute.
     """
 
     spec: ReleaseSpec
@@ -185,7 +186,7 @@ class Divisible:
 
     @property
     def power(self) -> int:
-        """Return the power of a part's budget with which the variance of its noise falls."""
+        """Return the power p: the variance of a part's noise is proportional to budget^-p."""
         return 1 if self.gaussian else 2
 
     @property
@@ -228,9 +229,7 @@ class Divisible:
         return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
 
     def in_budgets(self, allocation: Allocation) -> Allocation:
-        """Return the allocation with its weights as the parts of the generation's budget for each table and each noise of
-        sums.
-        """
+        """Return the allocation in which each weight is the budget of one table, or of one noise of sums."""
         share = self.generation(allocation) / allocation.whole
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
 
@@ -437,7 +436,8 @@ class SlopesOfParts:
 
         Parameters
         ----------
-        present, before : pairs at this allocation, and at earlier allocations of the same parts, whose differences count, too.
+        present, earlier : pairs at this allocation, and pairs at earlier allocations of the same parts. The slopes are fitted
+            to the differences in all pairs.
         deviations : (I,) standard deviations of the noise at this allocation, in the unit of the pairs.
         """
         if len(present) < _LEAST_PAIRS:
@@ -460,8 +460,8 @@ class SlopesOfParts:
         return cls(slacks=middles.mean(axis=0), spreads=np.sqrt((within**2).sum(axis=0) / free), losses=np.array(losses))
 
     def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
-        """Return (J,) the distance of every aspect from failing, in standard deviations, if the noise of every part is
-        multiplied by (I,) these factors.
+        """Return the (J,) distances of the aspects from failing, in standard deviations, if the noise of the parts is
+        multiplied by the (I,) factors `noise`.
         """
         present, moved = self.losses.sum(axis=1), self.losses @ noise
         grown = np.divide(moved, present, out=np.ones_like(present), where=present > 0)
@@ -586,7 +586,7 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
-    """Return (n,) for each try, the probability that a release with these random numbers finds a table that meets every
+    """Return the (n,) probabilities that a release with the random numbers of each try finds a table that meets every
     threshold.
 
     A search of several rounds is treated as repeated tests of one candidate, because the measurements are the same.
@@ -597,8 +597,8 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return (n,) the probability that each try passes, with the noise of the joint test widened. This still shows differences
-    if nearly all tries pass, or none.
+    """Return the (n,) probabilities that the tries pass, with the noise of the joint test widened. These probabilities differ
+    even if nearly all tries pass, or none.
     """
     return np.array([attempt.chance(scale) for attempt in tries])
 
@@ -690,8 +690,8 @@ class AllocationOutcome:
 
 
 class Search:
-    """A search for an allocation: improve it in steps, choose on new noise, judge on noise and populations that did not
-    choose.
+    """A search for an allocation in three parts: improve the allocation in steps, choose one on new noise, and judge the choice
+    on further noise and populations.
     """
 
     def __init__(
@@ -803,8 +803,8 @@ class Search:
         return replace(allocation, test=few_digits(allocation.test * factor))
 
     def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
-        """Return the allocation with the smallest total, in steps of a tenth, with which tries reach the goal. Later steps keep
-        this total.
+        """Return the allocation with the smallest total with which tries reach the goal; totals are tried in steps of a tenth.
+        The search then keeps this total.
 
         A total is given up if its first tries fall far short of the goal.
         """
@@ -930,9 +930,7 @@ def choose_allocation(
 
 
 def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fraction | None:
-    """Return the number in the text of an option; None without a text. Raises InputError for another text. Raises
-    InputError.
-    """
+    """Return the number in the text of an option; None without a text. Raises InputError for any other text."""
     if text is None:
         return None
     with suppress(ValueError, ZeroDivisionError):

@@ -83,8 +83,8 @@ class Twins:
 
     @classmethod
     def of(cls, public: Counts) -> Twins:
-        """Make twins of a table with at least two different rows. The rarest row has the rarest values: it is the easiest
-        to find.
+        """Make twins of a table with at least two different rows. The first twin has the row with the rarest values, which is
+        the easiest to detect.
         """
         if len(public) < 2:
             raise ValueError("expected a table with at least two different rows")
@@ -144,8 +144,8 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
 
 
 def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the intruder knows of every person. If all columns are known, the one with most bins is left to
-    guess.
+    """Return the columns that the intruder knows of every person. If the intruder would know all columns, the one with the most
+    bins is left for guessing.
     """
     sizes = dict(zip(counts.layout.columns, counts.layout.sizes, strict=True))
     known = [name for name in sizes if name in quasi_identifiers]
@@ -252,7 +252,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
 
 def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray:
-    """Return (2, n) numbers drawn from the claimed distribution of the noise of one cell."""
+    """Draw (2, n) numbers from the claimed distribution of the noise of one cell."""
     scale, shape = marginal.noise.scale, (2, _IMAGINED)
     if isinstance(marginal.noise, DiscreteLaplace):  # the difference of two geometric numbers
         stop = -math.expm1(-1 / scale)
@@ -272,8 +272,8 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """Return (n_sets,) the number of rows that agree with one row minus the number that agree with the other, for each column
-    and pair of columns in which the two differ.
+    """Return (n_sets,) differences, for each column and pair of columns in which two given rows differ: the number of rows that
+    agree with the first, minus the number that agree with the second.
     """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
@@ -285,7 +285,7 @@ def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarr
 
 
 def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipTable, ...]:
-    """Return the results of the guesses which twin was used: from noisy tables, if there are any, and from synthetic rows.
+    """Return how often an intruder guesses correctly which twin was used: from noisy tables, if any, and from synthetic rows.
 
     Parameters
     ----------
@@ -336,8 +336,9 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
     Returns
     -------
-    By hidden column, and by "" for whole rows: right guesses and rows inside, right guesses and rows outside, and for a column
-    the right guesses outside if the most frequent value is always guessed. Empty if the half gave no candidate.
+    For each hidden column, and under "" for whole rows, a list: right guesses and rows in the half that was used, then right
+    guesses and rows in the other half. A column also has the right guesses in the other half if the most frequent value is
+    always guessed. Empty if the half gave no candidate.
 
     Privacy
     -------
@@ -393,8 +394,8 @@ def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Per
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
-    """Return how many values of a column are guessed right from synthetic rows, and how many by always guessing the most
-    frequent value.
+    """Return how many values of a column an intruder guesses correctly from synthetic rows, and how many by always guessing the
+    most frequent value.
 
     The guess is the most frequent value among the rows that agree in all known columns. If these rows are fewer than `_ENOUGH`,
     the known column with the least information about the value is left out, and so on.

@@ -64,7 +64,7 @@ class AttemptResult:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trials:
-    """A specification, and the public rows on which it is tried.
+    """A specification with the public rows on which it is tried.
 
     Attributes
     ----------
@@ -159,8 +159,8 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
-    """Return the criterion values before noise, and under a joint test the distance of each criterion from failing, in
-    sensitivities.
+    """Return the criterion values before noise. Under a joint test, also return the slack of each criterion: its distance from
+    failing, in units of its sensitivity.
     """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
@@ -324,8 +324,8 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
-    """Return the smallest mean m at which bets on the values win less than this, rounded down; `count` has the number of each
-    value.
+    """Return the smallest mean m at which bets on the values win less than `winnings`, rounded down. `times` has each distinct
+    value with its frequency.
     """
 
     def won(mean: float) -> float:
@@ -364,7 +364,7 @@ class Looks:
 
     @property
     def after(self) -> tuple[int, ...]:
-        """Numbers of figures."""
+        """The numbers of values after which an interval is computed."""
         return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
 
     def mean(self, values: Sequence[float]) -> tuple[float, float]:
@@ -376,7 +376,7 @@ class Looks:
 
 
 def _further(mean: float, divergence: float) -> float:
-    """Return the largest M >= mean with kl(mean, M) <= most, rounded up."""
+    """Return the largest M >= mean with kl(mean, M) <= divergence, rounded up."""
     low, high = mean, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -475,7 +475,7 @@ class PublicTable:
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
     def numbers(self, role: str, column: str) -> np.ndarray:
-        """Return (n_bins,) finite numbers of the bins of a column, NaN for missing values.
+        """Return the (n_bins,) representative values of a column; NaN for the bin of missing values.
 
         Raises
         ------
@@ -646,8 +646,8 @@ def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Sta
 
 
 def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
-    """Return (n_criteria,) the pooled standard deviation of the logarithm of a criterion value among attempts of one
-    configuration. NaN for criteria with values that are not positive or too rare.
+    """Return the (n_criteria,) pooled standard deviations of the logarithms of criterion values among attempts of one
+    configuration. NaN for a criterion with too few positive values.
     """
     squares, freedom = 0.0, 0.0
     for attempts in groups:
@@ -679,7 +679,7 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """Return (n_attempts, n_criteria) the logarithms of the criterion values; NaN without a value."""
+    """Return the (n_attempts, n_criteria) logarithms of the criterion values; NaN without a value."""
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(figures > 0, np.log(figures), np.nan)

@@ -1,4 +1,4 @@
-"""Look closely at one configuration on public data: where its errors are, what any release could reach, and which pairs of
+"""Inspect one configuration on public data: where its errors are, how small they could be in any release, and which pairs of
 columns no criterion tests.
 """
 
@@ -250,14 +250,14 @@ def unguarded_pairs(
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
-    """Return the `MOST_PAIRS` strongest pairs, and at most as many further pairs that the candidates lost; the strongest
-    first.
+    """Return the `MOST_PAIRS` strongest pairs, then at most as many of the other pairs that the candidates lost. The strongest
+    come first.
     """
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """Return the pair with the cell that shows its association best, given the rarer of the two bins."""
+    """Return the pair with the cell that shows its association best. The condition is the rarer of the two bins of the cell."""
     names = pair.columns
     table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
@@ -527,7 +527,7 @@ def typical_configuration(
 
 @one_thread
 def closer_look(trials: Trials, index: int, sensitivities: Sequence[float | None]) -> CloserLook:
-    """Look at one configuration.
+    """Inspect a few candidates of one configuration, without noise in the criterion values.
 
     Parameters
     ----------
@@ -579,7 +579,9 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """Return how much of the associations a release from this configuration would preserve, beside independent columns."""
+    """Return the errors in the associated pairs of columns, in candidates and in independent columns, and the pairs that are
+    lost.
+    """
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]
@@ -611,8 +613,8 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
 def _exact_figures(
     trials: Trials, judge: PublicJudge, entropy: SystemEntropy, random: np.random.Generator
 ) -> tuple[float, ...]:
-    """Return the criterion values for a fit without noise, after the projection; NaN if a library draws the noise, or without a
-    table.
+    """Return the criterion values for a fit without noise, after the projection. The values are NaN if a library draws the
+    noise, or if the fit gives no table.
     """
     configuration = judge.configuration
     sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)

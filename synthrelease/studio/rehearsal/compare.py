@@ -93,7 +93,7 @@ class BaselineFigures:
     met : for each criterion, whether this value is within the threshold.
     breaks_rules : share of the rows that the rules forbid, so that no release could have them.
     utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
-    seconds : CPU time for making the table; not stored with the results, because it differs from run to run.
+    seconds : CPU time for making the table. It differs from run to run, so results are compared without it.
     """
 
     method: str
@@ -147,8 +147,8 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
 def compare_baseline(
     trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
 ) -> tuple[BaselineFigures, ...]:
-    """Return the results of one method: its tables, made from the public rows over the bins of configuration `index`, are
-    judged.
+    """Return the results of one method for the public rows, on the bins of configuration `index`. The method makes its tables,
+    and each table is judged.
     """
     start, file, maker = process_time(), public_file(trials, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
@@ -392,8 +392,8 @@ def _share_text(figure: float, threshold: float) -> str:
 
 
 def comparison_words(comparison: MethodComparison) -> list[str]:
-    """Return sentences for below the table: methods without a guarantee, choices of the methods, and methods without a
-    table.
+    """Return the sentences below the table. They name methods without a guarantee, the choices that methods made, and methods
+    that made no table.
     """
     bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]

@@ -33,10 +33,9 @@ columns that depend on one hidden number, `init` took 38 instead of 200 CPU seco
 """
 
 LEAST_MOVED = 0.01
-"""Least distance from independence of a strong pair, as a share of all rows. V alone is large for a few odd rows.
-"""
+"""Least distance from independence of a strong pair, as a share of all rows. A few odd rows can make Cramer's V large."""
 LEAST_ODD = 20
-"""Least number of rows in one cell beyond independence for which a pair that is not strong is more than a few odd rows."""
+"""Least excess of rows in one cell over independence for which a pair that is not strong still counts as associated."""
 
 MOST_ROUNDS, FEW_ROUNDS = 8, 2
 _SHARE_OF_PRICE = 0.5
@@ -45,9 +44,11 @@ _MOST_BLOCKED = 40
 _KEPT = 0.75
 """Share of Cramer's V that a model without noise must preserve, so that a release preserves half of it."""
 _PRECISION, _FINEST, _SWEEPS = 0.2, 0.05, 150
-"""A model of the search is fitted until its cells change by less than this share of the noise of a release, or of a row."""
+"""A fit ends when cells change by less than the first share of a release's noise or the second of a row, or after 150
+sweeps.
+"""
 _BETTER = 0.75
-"""Tables are exchanged again only if the error of the worst pair that does not fit fell to this share."""
+"""Tables are exchanged again only if the largest error of a pair without room in the model fell to this share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,7 @@ def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
 
 
 def distances(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_pairs,) the total variation distances of tables of shares."""
+    """Return the (n_pairs,) total variation distances between two lists of tables of shares."""
     return np.array([np.abs(table - counterpart).sum() / 2 for table, counterpart in zip(first, second, strict=True)])
 
 
@@ -154,7 +155,7 @@ def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
 
 
 def from_independence(counts: np.ndarray) -> np.ndarray:
-    """Return (n_first, n_second) counts minus those expected from the margins under independence."""
+    """Return the (n_first, n_second) counts minus the counts expected under independence with the same margins."""
     return counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, int(counts.sum()))
 
 
@@ -176,7 +177,7 @@ class Purse:
         return self.kind.of_table(self.cost * share)
 
     def rows_of_noise(self, tables: _Sharing) -> float:
-        """Return the sum of the expected noise of all cells of tables that share the budget by their weights, in rows."""
+        """Return the sum of the mean absolute noise of all cells, in rows, of tables that share the budget by their weights."""
         return self._whole * tables.weight**self._power * tables.cells
 
     @cached_property
@@ -185,14 +186,14 @@ class Purse:
         return self.kind.of_table(self.cost).mean_size
 
     def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
-        """Add up tables, each with its cells and its weight."""
+        """Return the sums over tables, each given by its number of cells and its weight."""
         weighted = [(cells, float(weight)) for cells, weight in tables]
         noisy = sum(cells / weight**self._power for cells, weight in weighted)
         return _Sharing(weight=sum(weight for _, weight in weighted), cells=noisy)
 
     @property
     def _power(self) -> float:
-        """Return the power of the share of a table with which its noise falls."""
+        """Return the power p: the noise of a table is proportional to (its share of the budget)^-p."""
         return 0.5 if self.kind is RoundedGaussian else 1.0
 
     @property
@@ -205,7 +206,7 @@ class Purse:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sharing:
-    """Sums over tables that share a budget: of their weights, and of their cells, which count less for a larger weight."""
+    """Sums over tables that share a budget: the sum of their weights, and the sum of cells / weight^p (`Purse._power`)."""
 
     weight: float
     cells: float
@@ -328,9 +329,7 @@ class _Search:
         return errors
 
     def tables(self) -> tuple[Columns, ...]:
-        """Return the chosen tables that no other contains, and single columns that are in no table or get a table of their
-        own.
-        """
+        """Return the chosen tables that no other chosen table contains, and single columns that need their own table."""
         chosen = [columns for columns in self.chosen if not any(set(columns) < set(other) for other in self.chosen)]
         singles, every = self.purse.single_columns, range(len(self.sizes))
         alone = [(column,) for column in every if singles or not any(column in columns for columns in chosen)]
@@ -382,8 +381,8 @@ class _Search:
         return list(start.values())
 
     def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
-        """Return, for each candidate that is not chosen, the number of rows that the model has in wrong cells, beyond
-        chance.
+        """Return, for each candidate that is not chosen, the sum of the absolute errors of the model's cells beyond chance, in
+        rows.
         """
         modelled = with_pairs(model)
         unknown = (columns for columns in candidates if not self.known(columns))
@@ -420,12 +419,12 @@ class _Search:
         return [columns for columns in worst if not self._fits(columns)]
 
     def put_first(self, tables: Iterable[Columns]) -> None:
-        """Choose these tables, and keep the earlier ones that a model can contain in addition, in the order of their choice."""
+        """Choose these tables first. Keep the earlier ones, in their order, as far as a model can contain them in addition."""
         before, self.chosen, self._refused = self.chosen, {}, set()
         self._choose([*self.first, *tables, *before])
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Choose these tables, too, as far as a model can contain them."""
+        """Choose the tables of these pairs in addition, as far as a model can contain them."""
         self._choose(map(self.places, pairs))
 
     def _choose(self, tables: Iterable[Columns]) -> None:
@@ -487,7 +486,7 @@ class _Search:
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _present(self) -> _Sharing:
-        """Return all tables chosen so far, and the table of every single column."""
+        """Return the sums over all tables chosen so far and over the tables of single columns."""
         alone = [(column,) for column in range(len(self.sizes)) if self.purse.single_columns]
         return self._sharing([*self.chosen, *alone])
 

@@ -39,7 +39,7 @@ class ExpectedAnswer:
     question : the question, in words.
     table : the columns of the measured table with the best answer; empty if no table has all columns of the question.
     cells : number of cells that are added up.
-    off : largest error of the count of the question, in rows, in 95 of 100 releases; None without a table.
+    off : margin of error of the count of the question, in rows, which holds in 95 of 100 releases; None without a table.
     why : why there is no expected error; empty if there is one.
     """
 
@@ -61,7 +61,7 @@ def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
 
 
 def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
-    """Return the expected answer of each intended question, in their order."""
+    """Return the expected error of the answer to each intended question, in the order of the questions."""
     from synthrelease.studio.rehearsal.attempts import BinnedColumns  # here, for `plan` loads nothing that reads rows
 
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
@@ -105,7 +105,8 @@ def accuracies(spec: ReleaseSpec) -> dict[str, float]:
 
 
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:
-    """Return the specification with the smallest generation budget, to two digits, at which the error of a count is this small.
+    """Return the specification with the smallest generation budget, to two digits, at which the error of a count is at most
+    `rows`.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ class _PublicSample:
     unit: np.ndarray
 
     def replicates(self, random: np.random.Generator) -> Iterator[np.ndarray]:
-        """Yield (n_units,) the weight of each unit in a bootstrap sample (Rao & Wu 1988). In a stratum of n units, n - 1 units
+        """Yield the (n_units,) weights of the units in bootstrap samples (Rao & Wu 1988). In a stratum of n units, n - 1 units
         are drawn, and each draw counts n / (n - 1) times, so that the variance is unbiased. A stratum of one unit has no
         sampling error.
         """
@@ -190,7 +191,7 @@ class _PublicSample:
 
 
 def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None = None) -> tuple[SurveyErrors, ...]:
-    """Return the errors of each intended question, from a public file that was drawn as [design] says.
+    """Return the errors of each intended question, from a public file that was sampled with the design in [design].
 
     Rows without a bin in a column are left out.
     """

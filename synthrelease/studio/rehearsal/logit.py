@@ -24,12 +24,12 @@ class Design:
     many: np.ndarray
 
     def line(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return (n,) the linear predictor."""
+        """Return the (n,) values of the linear predictor."""
         k = self.few.shape[1]
         return self.few @ coefficients[:k] + self.many @ coefficients[k:]
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """Return (k, k) design' diag(weights) design."""
+        """Return the (k, k) matrix design' diag(weights) design."""
         weighted = self.many * weights[:, None]
         corner = (self.few.T @ self.few.multiply(weights[:, None]).tocsr()).toarray()
         side = self.few.T @ weighted
@@ -45,7 +45,7 @@ def most_likely(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Maximise the log-likelihood of `positive` out of `rows`, less half of penalty @ coefficients^2, by Newton's method.
+    """Maximise the log-likelihood of `positive` out of `rows`, minus penalty @ coefficients^2 / 2, by Newton's method.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
 
     Parameters
     ----------
-    design : (n_groups, k) with finite numbers, an intercept among them. rows, positive : (n_groups,) counts, 0 <= positive <=
-        rows.
+    design : (n_groups, k) with finite numbers, an intercept among them.
+    rows, positive : (n_groups,) counts, 0 <= positive <= rows.
 
     Returns
     -------

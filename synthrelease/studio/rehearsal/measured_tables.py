@@ -32,7 +32,7 @@ class MeasuredTable:
     noise: CountNoise
 
     def off(self, cells: int) -> float:
-        """Return the largest error, in rows, of the sum of this number of cells, in 95 of 100 releases."""
+        """Return the margin of error, in rows, of the sum of `cells` cells, which holds in 95 of 100 releases."""
         noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
         return half_width(noises, np.ones(1), 0.0, LEVEL)
 

@@ -59,9 +59,9 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
 _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
 """Epsilons of a whole release to try."""
 AIMED = Fraction(2)
-"""Epsilon of a whole release above which a draft asks whether it is worth it."""
+"""Epsilon of a whole release above which the draft asks the steward whether the release is worth its cost."""
 TELLING = 1.25
-"""The preserved share is estimated if independent columns are at least this many times farther away than another sample.
+"""The preserved share is estimated if the distance of independent columns is at least this multiple of that of another sample.
 """
 BETTER = 0.05
 """Least gain in the preserved share for which a draft uses wider bins or a generator without published tables.
@@ -70,8 +70,7 @@ CLEARLY = 0.02
 """Smaller differences between shares may be due to the noise of single fits."""
 PRIOR_WEIGHT = 30
 """Number of records that the uniform prior of a drafted generator counts for. With 100 records, pure fits to 2,000 rows of
-Adult lose twice as many pairs
-(docs/appendix/benchmarks.md, agreements of pairs).
+Adult lose twice as many pairs (docs/appendix/benchmarks.md, agreements of pairs).
 """
 # Largest number of fits for a share (the third and fourth only if the first two differ); and the least part of Cramer's V,
 # the root of the mean square contingency in proportion, that a fit must preserve of a pair: otherwise the pair is lost.
@@ -135,7 +134,7 @@ class Promise:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """The share of the associations that a release preserves, for a reader who has other rows.
+    """The share of the associations that a release preserves, measured on rows to which the model was not fitted.
 
     Each fit is made to one half of the public rows and compared with the other half. The noise of a fit is as large beside the
     rows of a half as the noise of a release is beside all rows.
@@ -151,8 +150,8 @@ class Kept:
     lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
     strongest_alone : whether the share is only about the pairs with the strongest associations.
     of_all_rows : whether the held-out rows are all rows of persons, of whom a release has only some rows.
-    in_first_bins : whether differences are measured in narrower bins than the bins of the draft. Both bins are tried, and those
-        count in which less is preserved.
+    in_first_bins : whether differences are measured in narrower bins than the bins of the draft. The share is computed in both
+        bins, and the smaller share counts.
     """
 
     share: float | None
@@ -230,7 +229,7 @@ class Comparison:
 
     @cached_property
     def yardsticks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_pairs,) the distances of one half from the other, and of independent columns of one from the other."""
+        """Return two (n_pairs,) arrays of distances from a half of the rows: of the other half, and of independent columns."""
         random = SeededEntropy(self.seed, 14).generator()
         alone = [shares_of_pairs(independent_columns(side, random), self.columns, self.pairs) for side in self.sides]
         apart = (distances(self.shares[1 - side], alone[side]) for side in (0, 1))
@@ -249,7 +248,7 @@ class Comparison:
         return every, False
 
     def distance(self, side: int, drawn: Sequence[np.ndarray]) -> float:
-        """Return the mean distance of the tables of drawn rows from those of one half."""
+        """Return the mean distance between the tables of drawn rows and the tables of one half."""
         return float(distances(self.shares[side], drawn)[self.telling[0]].mean())
 
     def preserved(self, off: Sequence[float]) -> list[float]:
@@ -317,7 +316,7 @@ class HeldOut:
     def of_rows(
         cls, table: Counts, pairs: Sequence[Pair], missing: Collection[str], seed: int, columns: Sequence[str] | None = None
     ) -> HeldOut:
-        """Divide rows at random.
+        """Return the rows divided at random into two halves.
 
         Parameters
         ----------
@@ -497,7 +496,7 @@ class Raced:
     purse : budget of the tables.
     told : the measured tables.
     kept : the share that the fits preserve; None if a fit fails.
-    unpublished : the way of measuring in place of published tables: agreements of pairs, or tables that the generator finds.
+    unpublished : the measuring method in place of published tables: agreements of pairs, or tables that the generator finds.
         Empty for published tables.
     """
 
@@ -527,13 +526,13 @@ class Raced:
 
     @property
     def way(self) -> str:
-        """Return the way of measuring in words."""
+        """Return the measuring method in words."""
         ways = {"": "published tables", "agreements": "agreements of pairs", "adaptive": "tables that the generator finds"}
         return ways[self.unpublished] + (" with delta 0" if self.pure else "")
 
     @property
     def words(self) -> str:
-        """Return a clause with the epsilon, the way of measuring and the preserved share."""
+        """Return a clause with the epsilon, the measuring method and the preserved share."""
         spread = f"standard error {self.kept.error / math.sqrt(self.kept.fits):.1%}, {self.kept.fits} fits" if self.kept else ""
         return f"epsilon {float(self.total):g}, {self.way}: {shown_share(self.share)} ({spread})"
 
@@ -620,9 +619,9 @@ class PlanRace:
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """Return the plan of a method that publishes no tables, if fixed tables preserve too little and this method clearly
-        more; else the given plan. With important columns, a generator that finds its own tables is not tried, because it may
-        not measure their pairs.
+        """Return the plan of a method that publishes no tables, if fixed tables preserve too little and this method preserves
+        clearly more. Otherwise return the given plan. With important columns, a generator that finds its own tables is not
+        tried, because it may not measure their pairs.
         """
         plans = [] if raced.share >= PROMISED else self._unpublished(raced)
         best = max((replace(plan, kept=self.kept(plan)) for plan in plans), key=lambda plan: plan.share, default=raced)
@@ -638,10 +637,10 @@ class PlanRace:
         return plans
 
     def every_way(self, drafted: Raced) -> list[Raced]:
-        """Return the drafted plan and the plans of all other ways to measure, fitted with the same epsilon.
+        """Return the drafted plan and the plans of all other measuring methods, fitted with the same epsilon.
 
-        A way that preserves about as much as the draft is also fitted with smaller epsilons, as long as it does. The list is
-        empty if no share can be estimated.
+        A method that preserves about as much as the draft is also fitted with smaller epsilons, until it preserves less. The
+        list is empty if no share can be estimated.
         """
         if drafted.kept is None or drafted.kept.share is None:
             return []
@@ -657,8 +656,8 @@ class PlanRace:
         return [plan for plan in plans if plan.kept is not None]
 
     def _has_agreements(self, raced: Raced) -> bool:
-        """Return whether enough columns have two bins so that agreements of pairs reduce the noise, few enough have more, and
-        a model can contain them.
+        """Return whether agreements of pairs can be measured: enough columns have two bins so that agreements reduce the noise,
+        few columns have more bins, and a model can contain the tables.
         """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
         generator, of_two = self.generator(raced.told, raced.purse, agreements=True), layout.sizes.count(2)
@@ -747,7 +746,7 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
 
 
 def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
-    """Return the question about a large epsilon that nobody asked for; empty for a plan with the usual epsilon.
+    """Return the question whether a large epsilon, which the user did not request, is worth its cost; else an empty text.
 
     Parameters
     ----------
@@ -762,8 +761,8 @@ def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
 
 
 def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
-    """Return sentences on which way of measuring preserved most, by how much, and which smaller epsilon preserves as much as
-    the draft; empty if only one way was tried.
+    """Return sentences on the measuring method that preserved most, the differences to other methods, and the smaller epsilon
+    that preserves as much as the draft. Empty if only one method was tried.
     """
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
     if not others:

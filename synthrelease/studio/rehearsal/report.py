@@ -218,7 +218,7 @@ class CriterionOnPage:
 
     @property
     def verdict(self) -> str:
-        """Return a sentence on the problems of the threshold, or that there are none."""
+        """Return the kinds of problems of the threshold, or "fits"."""
         kinds = dict.fromkeys(verdict.kind for verdict in self.look.verdicts) if self.look else {}
         return ", ".join(kinds) or "fits"
 

@@ -1,4 +1,4 @@
-"""Compute re-identification risks: what an intruder learns by looking up known persons in the synthetic rows."""
+"""Compute re-identification risks: how well an intruder can look up known persons in the synthetic rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from synthrelease.studio.rehearsal.attempts import PublicTable
 
 
 def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
-    """Return (n_cells,) the number of rows of a table over the same bins that match each public cell in these columns."""
+    """Return the (n_cells,) numbers of rows of a table on the same bins that match each public cell in these columns."""
     return rows_with(table.project(columns), [public.counts.bins[column] for column in columns])
 
 
 def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_asked,) the number of rows of a table with these bins, which are one (n_asked,) array for each column."""
+    """Return the (n_asked,) numbers of rows of a table with given bins; `bins` has one (n_asked,) array for each column."""
     at = table.find(bins)
     return np.where(at < 0, 0, table.counts[at]) if len(table) else np.zeros(len(at), dtype=np.int64)
 
@@ -31,7 +31,7 @@ LEAST_OTHERS = 5
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
-    """Return (n_cells,) 0, 1 or 2, low, medium or high risk, of the persons in each cell of `public.counts`.
+    """Return the (n_cells,) risk groups of the persons in each cell of `public.counts`: 0 low, 1 medium, 2 high.
 
     Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of these persons whose
     continuous quasi-identifiers (columns with numbers) are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c
@@ -58,7 +58,7 @@ def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, corr
 
     share : of all persons, from 0 to 1.
     mean_risk, highest_risk : mean and largest I_i of its persons (`risk_report`), from 0 to 1.
-    correct_attribution : how often a random match is right in every other column, from 0 to 1.
+    correct_attribution : how often a random match agrees with the person in every other column, from 0 to 1.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ def risk_report(
     For a person i and a copy m let s be the number of synthetic rows that match i on the quasi-identifiers, and a the
     number of those that agree with i in all other columns, too.
 
-    mean_risk : sum_i I_i / n, the expected share of persons that are picked, where I_i is the mean over the copies of 1/s,
-        or of 0 where s = 0. This assumes, as the source does, that one of the matching rows belongs to the person. Synthetic
+    mean_risk : sum_i I_i / n, the expected share of persons whose own row is picked among the matches. I_i is the mean over the
+        copies of 1/s, or of 0 where s = 0. This assumes, as the source does, that one of the matching rows belongs to the
+        person. Synthetic
         rows belong to nobody, so this is an upper bound.
     highest_risk : the largest I_i.
     mean_risk_of_original : mean_risk if the original itself were released, for comparison.
-    correct_attribution : mean over persons and copies of a/s, or of 0 where s = 0, from 0 to 1: how often a random match is
-        right in every other column.
-    true_match_rate : share of the persons with s = 1 and a = 1: one match, which is right in all columns. From 0 to 1.
+    correct_attribution : mean over persons and copies of a/s, or of 0 where s = 0, from 0 to 1: how often a random match agrees
+        with the person in every other column.
+    true_match_rate : share of the persons with s = 1 and a = 1: a single match, which agrees in all columns. From 0 to 1.
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
-    replicated_uniques : share, among the persons that nobody else matches in the original, of those with s = 1; NaN when there
-        is no such person.
-    low_mean_risk, ... : the same for persons of low, medium and high risk (`group_risks`).
+    replicated_uniques : share with s = 1 among the persons whom nobody else matches in the original; NaN when there is no such
+        person. low_mean_risk, ... : the same for persons of low, medium and high risk (`group_risks`).
 
     Parameters
     ----------

@@ -129,13 +129,13 @@ class Units:
 
 
 def check_number(n_bands: int) -> None:
-    """Raise ValueError if a table has too many bands."""
+    """Raise Unexpected (a ValueError) if a table has too many bands."""
     if n_bands > MAX_BANDS:
         raise Unexpected(f"at most {MAX_BANDS} bands", "more")
 
 
 def check_apart(bands: Iterable[Band]) -> None:
-    """Raise ValueError if two bands overlap."""
+    """Raise Unexpected (a ValueError) if two bands overlap."""
     parts = sorted((part, band.label) for band in bands for part in band.ranges)
     for (first, first_label), (second, second_label) in pairwise(parts):
         if second[0] < first[1]:
@@ -143,8 +143,8 @@ def check_apart(bands: Iterable[Band]) -> None:
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
-    """Return (n_cells + 1,) units at which cells start: the common refinement of all bands, divided further for interpolated
-    curves.
+    """Return the (n_cells + 1,) units at which cells start. Cells are the common refinement of all bands; interpolated curves
+    divide them further.
     """
     if units.categories:
         return np.arange(units.stop + 1)
@@ -156,7 +156,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 
 
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
-    """Return (n_cells,) the index of the band that contains each cell. The bands cover all cells."""
+    """Return the (n_cells,) indices of the bands that contain the cells. The bands cover all cells."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
     for position, band in enumerate(bands):
         for start, stop in band.ranges:
@@ -214,7 +214,7 @@ class GroupSums:
     target: np.ndarray
 
     def of(self, table: np.ndarray) -> np.ndarray:
-        """Return (n_groups,) the sums of a table of shape (n_cells,)."""
+        """Return the (n_groups,) sums of the groups of a table of shape (n_cells,)."""
         return np.bincount(self.groups, table, minlength=len(self.target))
 
 
@@ -333,9 +333,7 @@ def _names(value: Any) -> Any:
 
 
 def _check_harmless(text: str) -> None:
-    """Return a text that no spreadsheet executes, because categories and names are written into CSV files. Raises Unexpected
-    otherwise.
-    """
+    """Raise Unexpected for a text that a spreadsheet would execute, because categories and names are written into CSV files."""
     if is_executable(text):
         raise Unexpected("texts that no spreadsheet takes for a formula (= + - @ start one)", repr(text))
 
@@ -383,7 +381,7 @@ class FactColumn(SpecTable):
         return categories
 
     def units(self) -> Units:
-        """Return the values as whole numbers. Raises Unexpected for unusable bounds."""
+        """Return the values as whole numbers. Raises Unexpected if the bounds cannot be used."""
         if self.categories:
             return Units(kind=self.kind, first=0, stop=len(self.categories), categories=self.categories)
         if self.bounds is None:
@@ -422,7 +420,7 @@ class MeanTable(FactTable):
 
 
 class FactsFile(SpecTable):
-    """The whole file."""
+    """The content of a facts file."""
 
     title: str = Field(min_length=1, max_length=300)
     description: str = ""
@@ -465,7 +463,7 @@ def check_moments(units: Units, mean: float, deviation: float) -> None:
 
 
 def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return (..., n_cells) the share of each cell, for moments of shape (..., 2): mean and standard deviation."""
+    """Return the (..., n_cells) shares of the cells, for moments of shape (..., 2): mean and standard deviation."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     # a value is the nearest unit, so a cell of whole units starts half a unit before its first
@@ -737,7 +735,7 @@ def load_facts(path: Path) -> CheckedFacts:
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Yield problems for unknown columns and sources, and for columns that are given for themselves or twice."""
+    """Yield problems for unknown columns and sources, and for a column that is named twice or as a condition on itself."""
     for path, fact in model.facts():
         used = [(f"{path}.of", fact.of), *((f"{path}.given[{i}]", name) for i, name in enumerate(fact.given))]
         for key, name in used:
@@ -759,7 +757,7 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
         tables = [path for path, fact in model.facts() if fact.of == name]
         means = [path for path in tables if path.startswith("means.")]
         if not tables:
-            expected = f"a table or means of {name!r} (a table of one band that holds all values draws them evenly)"
+            expected = f"a table or means of {name!r} (a table with one band for all values draws them evenly)"
             yield Problem(file=file, path=f"columns.{name}", expected=expected, found="none")
         elif means and len(tables) > 1:
             expected = f"either tables of {name!r} or one table of means"
@@ -798,7 +796,7 @@ class Groups:
         return tuple(int(group.max()) + 1 for group in self.of_cells)
 
     def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
-        """Return (n_combinations,) the index of the row of the table for every combination of groups."""
+        """Return the (n_combinations,) indices of the table's rows, one for every combination of groups."""
         row_number: Any = 0
         for row, size in zip(self.rows[table], sizes, strict=True):
             row_number = row_number * size + row
@@ -948,7 +946,9 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
 
 
 def _order(facts: CheckedFacts) -> list[str]:
-    """Return the columns in an order in which each follows its parents; otherwise in the order of the file."""
+    """Return the columns in an order in which each follows its parents, as near to the order of the file as possible. Raises
+    SpecError if columns depend on each other in a circle.
+    """
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
     for column in facts.columns:
@@ -991,8 +991,8 @@ def _too_large(facts: CheckedFacts, column: str, expected: str, actual: str) -> 
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_groups, ...) the joint distribution of the groups of the parents: the product of the earlier families, summed
-    over all other columns.
+    """Return the joint distribution of the groups of the parents, of shape (n_groups, ...): the product of the earlier
+    families, summed over all other columns.
     """
     needed = [*parents]
     for name in needed:  # grows while it is read
@@ -1105,8 +1105,8 @@ def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.n
 
 
 def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return (n,) the cell of each row: the quantile of its order in the distribution of its group. `shares` has shape
-    (n_groups, n_cells).
+    """Return the (n,) cells of the rows: for each row, the quantile of its order in the distribution of its group. `shares` has
+    shape (n_groups, n_cells).
     """
     cumulated = np.cumsum(shares, axis=1)
     cumulated /= cumulated[:, -1:]  # the last is 1 exactly, so that no order lies beyond it

@@ -40,7 +40,8 @@ class ConfidenceIntervals:
 def student_interval(
     estimates: np.ndarray, variances: np.ndarray, degrees_of_freedom: np.ndarray, confidence: float
 ) -> ConfidenceIntervals:
-    """Return estimate -+ t quantile * sqrt(variance); with infinitely many degrees of freedom the normal interval.
+    """Return the intervals estimate -+ t quantile * sqrt(variance). With infinite degrees of freedom, these are normal
+    intervals.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def student_interval(
 
 
 def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceIntervals) -> np.ndarray:
-    """Return the mean of the shares of each interval that the other one covers.
+    """Return the overlap of two intervals: the share of each that the other one covers, averaged over the two.
 
     0.5 [ (min(U_orig, U_syn) - max(L_orig, L_syn)) / (U_orig - L_orig) + the same / (U_syn - L_syn) ]
 
@@ -99,11 +100,11 @@ _RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedDesign:
-    """The propensity model over the cells of the original and the synthetic table, stacked.
+    """The propensity model of a stacked table: the rows of the original and of the synthetic table, by cell.
 
     Attributes
     ----------
-    rows, synthetic : (n_cells,) rows of both tables, and of the synthetic one, in each cell.
+    rows, synthetic : (n_cells,) numbers of rows in each cell: of both tables together, and of the synthetic table.
     design : the intercept, and an indicator for every bin but one of every column; then products of the standardised numbers of
         every two columns that have numbers and vary, 0 if a number is missing, which has an indicator.
     start : (k,) initial coefficients.
@@ -149,7 +150,7 @@ class StackedDesign:
         return int(np.linalg.matrix_rank(gram / np.outer(scale, scale), tol=_RANK_TOLERANCE, hermitian=True))
 
     def probabilities(self) -> np.ndarray:
-        """Return (n_cells,) fitted probabilities of "synthetic", by Newton's method with halved steps.
+        """Return the (n_cells,) fitted probabilities that a row is synthetic, by Newton's method with halved steps.
 
         Raises
         ------
@@ -228,17 +229,17 @@ class Combined:
 
     @property
     def total_variance(self) -> np.ndarray:
-        """Return (k,) T, the estimated variance of the estimate; see `Rule`."""
+        """Return T, the (k,) estimated variances of the combined estimates; see `Rule`."""
         if self.rule == "simple":
             return (self.size_ratio + 1 / self.n_copies) * self.within_variance
         return self.between_variance / self.n_copies + self.within_variance
 
     @property
     def degrees_of_freedom(self) -> np.ndarray:
-        """Return (k,) nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar.
+        """Return the (k,) degrees of freedom nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar.
 
-        At least M - 1; infinite where b is 0, and for the rule "simple". Computed as (M - 1) (T / (r v_bar))^2, the same, which
-        needs no division by v_bar.
+        nu is at least M - 1. It is infinite where b is 0, and for the rule "simple". The code computes the equal expression (M
+        - 1) (T / (r v_bar))^2, which needs no division by v_bar.
         """
         between = self.between_variance / self.n_copies * (self.rule == "partial")
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -292,10 +293,10 @@ class PropensityScore:
 
     Attributes
     ----------
-    pmse : sum_i (p_i - c)^2 / N, from 0 (the model cannot tell the tables apart) to c (1 - c), 1/4 for tables of equal size
-        (it tells every row).
-    null_expectation : (k - 1) c (1 - c)^2 / N, what it would be on average if the synthetic rows were drawn from the
-        original's own distribution.
+    pmse : sum_i (p_i - c)^2 / N, from 0 (the model cannot distinguish the tables) to c (1 - c), which is 1/4 for tables of
+        equal size (it recognises every synthetic row).
+    null_expectation : (k - 1) c (1 - c)^2 / N, the mean of pmse if the synthetic rows were drawn from the distribution of the
+        original.
     n_parameters : k, independent parameters of the model with its intercept.
     """
 
@@ -367,7 +368,7 @@ class RegressionComparison:
     Attributes
     ----------
     original : the fit to the original, in units of the target (of a logistic regression: in log odds) per unit of a feature.
-    estimates, standard_errors, interval : of the synthetic data, combined over the copies where there are several.
+    estimates, standard_errors, interval : results for the synthetic data, combined over the copies if there are several.
     interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`interval_overlap`).
     standardised_difference : |original - synthetic| / original standard error; 0 is best. Both are NaN when a copy does not
         determine the coefficient.
@@ -404,10 +405,10 @@ def compare_regressions(
     """Return the comparison of a regression of `target` on `features` and an intercept, on the original and on M synthetic
     copies.
 
-    Features stand for the numbers of their bins; so does the target of a linear regression (least squares). With `positive` it
-    is a logistic regression (maximum likelihood) of whether the target is in one of these bins. With two or more copies the
-    synthetic interval follows the combining rules (`combining.combine`); with one it is that of the copy, analysed as if it
-    were the original.
+    A feature has the representative value of its bin; so has the target of a linear regression (least squares). With
+    `positive`, the regression is logistic (maximum likelihood): the outcome is whether the target is in one of these bins. With
+    two or more copies, the synthetic interval follows the combining rules (`combine`). With one copy, it is the interval of
+    this copy, analysed as if the copy were the original.
 
     Parameters
     ----------
@@ -459,8 +460,8 @@ def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence
     """Return the maximum likelihood fit of the log odds of `positive`, with every cell of the table of these columns weighted
     by its count.
 
-    Exactly the logistic regression of the rows in which no column of it is missing, with standard errors from the inverse of
-    the information; the intervals are normal.
+    This is exactly the logistic regression of the rows in which no column of the regression is missing. Standard errors come
+    from the inverse of the information matrix, and intervals are normal.
 
     Returns
     -------
@@ -551,7 +552,7 @@ def utility_figures(
     odds: Odds | None = None,
     rule: Rule = "partial",
 ) -> dict[str, float]:
-    """Return the utility figures of M >= 1 synthetic copies of a public table by name, means over copies and slopes.
+    """Return utility statistics of M >= 1 synthetic copies of a public table, by name: means over the copies and the slopes.
 
     pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. A regression
     that the public table does not determine has no statistics; a statistic is NaN if a copy does not determine it.
@@ -564,7 +565,7 @@ def utility_figures(
 
     Privacy
     -------
-    None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
+    None: the statistics are exact functions of the original. Therefore the original must be a `PublicTable`.
     """
     scores = [propensity_score(public, copy) for copy in copies]
     figures = {"pmse": _mean([score.pmse for score in scores]), "pmse_ratio": _mean([score.ratio for score in scores])}
@@ -650,7 +651,7 @@ class CopyFigures:
 
 
 def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> CopyFigures:
-    """Make the copies of one configuration and compare them with the public table."""
+    """Make the copies of one configuration, and return their statistics in comparison with the public table."""
     entropies = (SeededEntropy(trials.seed, 2, index, number) for number in range(comparison.copies))
     try:
         copies = [trials.candidate(index, entropy).counts for entropy in entropies]
