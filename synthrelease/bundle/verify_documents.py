@@ -234,7 +234,7 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
     if computed.not_a_sample != part.not_a_sample:
         yield f"not_a_sample: expected {computed.not_a_sample}, as {canonical.NAME} declares, found {part.not_a_sample}"
     if part.strengths is not None and not _agree(computed.strengths, part.strengths, 0.002, 0.01):
-        yield f"strengths: expected the strengths that follow from {measurements.NAME}, found others"
+        yield f"strengths: expected the strengths that follow from {measurements.NAME}, found other strengths"
     if len(computed.intended) != len(part.intended):
         yield f"expected one for each of {len(computed.intended)} intended queries, found {len(part.intended)}"
         return

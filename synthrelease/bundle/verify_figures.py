@@ -311,7 +311,7 @@ def _not_stated(document: ReleaseDocument) -> Iterator[str]:
 
 def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:
     if not criterion.passed:
-        yield "was not met; a release has met all"
+        yield "was not met, although a release requires all criteria to be met"
     if criterion.decides and not criterion.value <= criterion.threshold:
         yield f"its figure {criterion.value} is beyond its threshold {criterion.threshold}"
     if (criterion.noise_sd is None) != (criterion.epsilon_exact == "0"):
@@ -356,14 +356,14 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:
         if sharing:
-            yield "criteria: figures share one noise, which they do after a joint test alone"
+            yield "criteria: figures share one noise, which is possible only after a joint test"
         return
     if not sharing and (document.provisional or document.selection.shape is not None):
         return
     if any(leaf.renyi is not None for leaf in document.charges.leaves()):
         paid = {leaf.name for node in document.charges.nodes() if node.rule == TOGETHER for leaf in node.leaves()}
         if unpaid := [name for name in sharing if f"criterion: {name}" not in paid]:
-            yield f"criteria: {', '.join(unpaid)} share one noise, and beside a curve are not charged as one mechanism"
+            yield f"criteria: {', '.join(unpaid)} share one noise, but are not charged as one mechanism, as a curve requires"
     kinds = {part.name: part.criterion() for part in document.criteria}
     epsilons = {
         part.name: Fraction(part.epsilon_exact)
@@ -375,7 +375,7 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
         if sharing.get(name) != (expected := noises.get(name)):
             words = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other figures"
             yield f"criterion {name!r}: expected {words}, by the epsilons of all figures; found another noise"
-    yield from (f"criterion {name!r}: shares a noise and has none of its own" for name in sharing if name not in epsilons)
+    yield from (f"criterion {name!r}: states a shared noise, but no noise is added" for name in sharing if name not in epsilons)
 
 
 def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
@@ -396,7 +396,7 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
     else:
         step, noise_sd = shared_grid(sensitivity, facts.n).step, criterion.noise.sd(sensitivity, facts.n)
     if criterion.noise_bound is not None:
-        yield "has noise that is added to it, and a bound of noise that is not"
+        yield "has both added noise and a bound of noise that is not added"
     if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
         yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
     if grid_point(float(criterion.value), step) * step != float(criterion.value):

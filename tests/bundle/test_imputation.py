@@ -139,7 +139,7 @@ def test_copies_as_they_were_written_are_in_order() -> None:
 @pytest.mark.parametrize(
     ("place", "change", "says"),
     [
-        (observed, lambda row: row.update(face="tail"), "an observed value of face is another one than in data.csv"),
+        (observed, lambda row: row.update(face="tail"), "an observed value of face differs from the value in data.csv"),
         (filled, lambda row: row.update(year="missing"), "a value of year is still missing"),
         (filled, lambda row: row.update(year="7-8"), "a row breaks the plausibility rules for released rows"),
         (filled, lambda row: row.update(year="9"), "expected a bin of 'year' ("),
@@ -157,7 +157,7 @@ def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
     assert "copy 3: expected one line for each row" in problems(forged(half))
     assert "expected 2 copies, found more rows" in problems(forged(content, lambda part: part.update(copies=2)))
     assert "release.json states 1" in problems(forged(content, lambda part: part.update(smallest=1)))
-    assert "rows are said to lack a value" in problems(forged(content, lambda part: part.update(rows=1)))
+    assert "rows that lack a value, as in data.csv, found 1" in problems(forged(content, lambda part: part.update(rows=1)))
     assert "expected none, found one" in problems(forged(content, lambda part: part.update(failed="it rained")))
 
 

@@ -199,7 +199,7 @@ def test_a_row_in_another_region_than_its_towns_is_found(folder: Path, document:
     assert told(table) == []
     moved = table.copy()
     moved[1, 1] = 0
-    assert told(moved) == ["geography: expected as many rows in each area of 'region' as in the areas in it, found others in 2"]
+    assert told(moved) == ["geography: expected as many rows in each area of 'region' as in its parts, found 2 that differ"]
     more = part.model_copy(update={"levels": [LevelPart(column="region", areas=3), *part.levels[1:]]})
     assert told(table, more) == ["geography: expected 4 areas of 'region', found 3"]
     torn = part.model_copy(update={"levels": [part.levels[1], part.levels[0], part.levels[2]]})

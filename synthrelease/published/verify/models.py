@@ -33,7 +33,7 @@ def models(document: ReleaseDocument, part: ModelsPart) -> Check:
         for model, answer in zip(part.models, part.answers, strict=False):
             problems += [f"models: {model.question}: {problem}" for problem in _answer(document, part, model, answer)]
     if part.answers and [model.question for model in part.models] != [answer.question for answer in part.answers]:
-        problems.append("models: expected one answer for each question, found other answers")
+        problems.append("models: expected one answer for each question in their order, found answers to other questions")
     numbers = len(part.sums) + 3 * sum(len(model.groups) for model in part.models)
     summary = f"{len(part.answers)} answers from {numbers} noisy sums, for epsilon {part.epsilon}"
     return Check(name="models", found=summary, problems=tuple(problems))
@@ -50,9 +50,9 @@ def _charges(document: ReleaseDocument, part: ModelsPart) -> Iterator[str]:
 def _noises(part: ModelsPart) -> Iterator[str]:
     for index, noise in enumerate(part.noises):
         if not math.isclose(float(noise.scale), float(part.steps / Fraction(noise.epsilon)), rel_tol=1e-12):
-            yield f"models: noise {index}: expected the scale steps / epsilon, found another scale"
-        if sum(entry.noise == index for entry in part.sums) != noise.size:
-            yield f"models: noise {index}: expected {noise.size} sums that share it, found another number"
+            yield f"models: noise {index}: expected the scale {part.steps} / {noise.epsilon}, found {noise.scale}"
+        if (size := sum(entry.noise == index for entry in part.sums)) != noise.size:
+            yield f"models: noise {index}: expected {noise.size} sums that share it, found {size}"
     for entry in part.sums:
         square = len(entry.of) == 2 and entry.of[0] == entry.of[1]
         low = -1 if any(_limits(text) for text in entry.of) and not square else 0
@@ -62,7 +62,7 @@ def _noises(part: ModelsPart) -> Iterator[str]:
         if model.groups and not (
             model.epsilon and model.scale and math.isclose(float(model.scale), float(2 * _SHARES / Fraction(model.epsilon)))
         ):
-            yield f"models: {model.question}: expected the scale 2^31 / epsilon, found another scale"
+            yield f"models: {model.question}: expected the scale 2^31 / {model.epsilon}, found {model.scale}"
 
 
 def _limits(text: str) -> tuple[float, float] | None:

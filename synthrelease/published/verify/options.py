@@ -100,7 +100,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
         plan = part.years
         plan_of_release = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
         if plan_of_release != (table.name, table.horizon(release.unit.records), table.year, table.again):
-            yield "series: expected the plan over years, and the release in this plan, of the specification; found others"
+            yield "series: expected the plan over years, and the release in this plan, as in the specification; found others"
     elif in_specification or (in_release and not document.first_run):
         files = ("the specification", "release.json") if in_specification else ("release.json", "the specification")
         yield f"series: expected what {files[0]} states as fixed before the run in {files[1]}, too; found nothing of it"
@@ -267,7 +267,7 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
     if plan.records_in_year != min(guarantee.person.records, plan.records_in_all):
         yield f"expected {guarantee.person.records} records of a person in a year, as guaranteed, found {plan.records_in_year}"
     if plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document):
-        yield "expected promised and spent losses that follow from the plan and the named releases, found others"
+        yield "expected promised and spent losses that follow from the plan and the named releases, found other losses"
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
@@ -281,7 +281,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
     """Yield evidence that this is not an erratum but another release, which would have spent budget."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
-            yield f"expected the same {name} in an erratum, found another"
+            yield f"expected the same {name} in an erratum, found a difference"
             return
     try:
         rows = read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1]))
@@ -335,7 +335,7 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
     whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
     expected = of_the_population(whole, part.sampled, part.size)
     if part.loss() != expected:
-        yield f"population: expected epsilon {expected.epsilon} and delta {expected.delta}, found others"
+        yield f"population: expected epsilon {expected.epsilon}, delta {expected.delta}, found other losses"
     if guarantee.person.records > 1:
         yield "population: expected no population if a person has several records, found one"
     if document.several_releases:
@@ -363,8 +363,8 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     if part.smallest != document.minimum_count:
         yield f"expected rows that occur at least {document.minimum_count} times, release.json states {part.smallest}"
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
-    if part.rows != int(table.counts.counts[open_.any(axis=1)].sum()):
-        yield f"{part.rows} rows are said to lack a value; in data.csv there are others"
+    if part.rows != (lacking := int(table.counts.counts[open_.any(axis=1)].sum())):
+        yield f"expected {lacking} rows that lack a value, as in data.csv, found {part.rows}"
     if name not in bundle.files or name not in document.files:
         yield "expected in the bundle, not there"
         return
@@ -399,7 +399,7 @@ def _copy_problems(
     lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
         if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():
-            yield f"an observed value of {table.names[column]} is another one than in data.csv"
+            yield f"an observed value of {table.names[column]} differs from the value in data.csv"
         if gap is not None and (bins[column] == gap)[lacking[:, column]].any():
             yield f"a value of {table.names[column]} is still missing"
     yield from _donor_problems(bins, table, gaps, open_)
@@ -463,7 +463,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
         summed = np.bincount(home, weights=lowest, minlength=counts.layout.sizes[index]).astype(np.int64)
         if wrong := int((summed != counts.marginal([index])).sum()):
             name = counts.layout.columns[index]
-            yield f"geography: expected as many rows in each area of {name!r} as in the areas in it, found others in {wrong}"
+            yield f"geography: expected as many rows in each area of {name!r} as in its parts, found {wrong} that differ"
     for upper, lower in pairwise(homes):
         if len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower)):
             yield "geography: expected levels that lie within one another, found an area in two of the level above"
@@ -489,7 +489,7 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
         if missing := [name for name in (group.column, *group.marks) if name not in columns]:
             yield f"marks: expected a column {missing[0]!r} in the table, found none"
         elif columns[group.column].kind != "category" or columns[group.column].missing == "bin":
-            yield f"marks: expected sets of indicators in {group.column!r}, found another kind"
+            yield f"marks: expected sets of indicators in {group.column!r}, found another kind of column"
         else:
             yield from _miscounted(group, document, bundle)
 
@@ -501,11 +501,11 @@ def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles
     for bit, (name, labels) in enumerate(group.marks.items()):
         held = [set(bin_.categories or ()) for bin_ in document.columns[indices[name]].bins]
         if any(categories & set(labels) and not categories <= set(labels) for categories in held):
-            yield f"marks: expected bins of {name!r} that hold indicators alone or none, found others"
+            yield f"marks: expected bins of {name!r} with indicators only or with none, found a bin with both"
             return
         has = np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
         number += has * 2**bit
     labels = [bin_.label for bin_ in document.columns[indices[group.column]].bins]
     wrong = bins_of_sets(list(group.marks), labels)[number] != counts.digits(indices[group.column])
     if rows := int(counts.counts[wrong].sum()):
-        yield f"marks: expected rows with the indicators that {group.column!r} states, found {rows} others"
+        yield f"marks: expected rows with the indicators that {group.column!r} states, found {rows} other rows"

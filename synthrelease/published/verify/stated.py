@@ -155,12 +155,12 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
     years = _years(document)
     if part.years is None:
         if years is not None:
-            yield "series: expected no plan over years, since the commitment has none; found one"
+            yield "series: expected no plan over years, found one, which is no part"
         return
     values = None if years is None else years.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})
     if values is None or any(values[name] != value for name, value in plan.items()):
-        yield "series: expected the plan over years in the commitment, found another one"
+        yield "series: expected the plan over years"
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -198,7 +198,7 @@ def _problems(
         yield "title or description: expected the texts of the specification, found other texts"
     rules = [(rule.never, rule.applies_to, rule.why) for rule in release.rules]
     if [(rule.never, rule.applies_to, rule.why) for rule in document.rules] != rules:
-        yield f"rules: expected the {len(rules)} of the specification, in their order, found others"
+        yield f"rules: expected the {len(rules)} rules of the specification in their order, found other rules"
     yield from _column_problems(document, release, acceptance)
     yield from _criteria_problems(document.criteria, acceptance.criteria)
     yield from _drawn_problems("generator", document, release.generators)
@@ -224,12 +224,12 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
         binning = column.alternatives.get(part.binning)
         if binning is None or ColumnPart.of(column, binning) != part:
-            yield f"schema: column {part.name!r}: expected the column of the specification, found another column"
+            yield f"schema: column {part.name!r}: expected the column of the specification, found different settings or bins"
         alternatives = release.transformations.get(part.name, part.alternatives)
         if part.binning not in alternatives:
             yield f"schema: column {part.name!r}: expected bins among {', '.join(alternatives)}, found {part.binning!r}"
         if listed is not None and document.groups[part.name] != _groups(column, listed):
-            yield f"groups: {part.name}: expected the groups of the specification, found others"
+            yield f"groups: {part.name}: expected the groups of the specification, found other groups"
 
 
 def _groups(column: Column, listed: Any) -> list[BinPart]:
@@ -275,7 +275,7 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
         )
 
     if not any(fits(table) for table in tables):
-        yield f"configuration: {name}: expected a choice in the specification, found another choice"
+        yield f"configuration: {name}: expected settings that the specification lists, found other settings"
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
@@ -294,7 +294,7 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
         None if selection.joint_test is None else (selection.joint_test.epsilon_exact, selection.joint_test.false_acceptance)
     )
     if joint != (None if settings.test_epsilon is None else (str(settings.test_epsilon), str(settings.false_acceptance))):
-        yield "selection: expected the joint test of the specification, found another test"
+        yield "selection: joint test: expected the epsilon and false acceptance of the specification, found other values"
     bins = math.prod(len(release.transformations.get(part.name, part.alternatives)) for part in document.columns)
     generators, projections = (
         sum(math.prod(len(value) if isinstance(value, list) else 1 for value in table.values()) for table in listed)
@@ -307,7 +307,7 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
         str(settings.bound_risk),
         bins,
     ):
-        yield "selection: expected the risk of the bounds that the specification states, found another risk"
+        yield "selection: bounds: expected the risk and the number of transformations of the specification, found other values"
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:

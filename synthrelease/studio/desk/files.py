@@ -45,13 +45,13 @@ from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, sta
 
 @contextmanager
 def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
-    """Lock a file, and give its descriptor, which started processes inherit; None if another process holds the lock.
+    """Lock a file, and yield its descriptor, which started processes inherit; None if another process holds the lock.
 
     The lock ends with the last process that has the descriptor.
 
     Parameters
     ----------
-    make : whether to create the file. Otherwise a file that cannot be opened counts as unlocked, and 1 is given instead of a
+    make : whether to create the file. Otherwise a file that cannot be opened counts as unlocked, and 1 is yielded instead of a
         descriptor.
     """
     try:
@@ -333,7 +333,7 @@ def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, 
 
 @contextmanager
 def announced(path: Path) -> Iterator[str]:
-    """Mark a configuration as open in a desk, and give a message for its pages.
+    """Mark a configuration as open in a desk, and yield a message for its pages.
 
     The message says that another desk is open on the same files, or that the folder is read-only; otherwise it is empty.
     """
@@ -516,8 +516,8 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results that `found` returns now, until their file changes, because no page can show them; return whether
-        there were any.
+        """Ignore the results that `found` returns now until their file changes, because no page can show them. Return whether
+        there were any results.
         """
         rehearsed = self.found(spec)
         if rehearsed is None:

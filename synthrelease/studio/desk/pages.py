@@ -229,7 +229,7 @@ def leading_on(address: str) -> str:
 
 @contextmanager
 def entrance(address: str) -> Iterator[Path]:
-    """Give a file that redirects to the address of the desk, and delete it at the end.
+    """Create a file that redirects to the address of the desk, yield its path, and delete it at the end.
 
     The file has the permissions 0600, in a new folder with 0700. On Windows, the permissions are those of the user's temporary
     folder.

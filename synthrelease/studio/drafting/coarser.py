@@ -160,7 +160,7 @@ def least_floor(table: Counts) -> Floor:
 
 
 def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> np.ndarray:
-    """Return (n_narrow,) the index of the wider bin that contains each narrower bin of a column.
+    """Return the (n_narrow,) indices of the wider bins that contain the narrower bins of a column.
 
     A narrower bin of several categories belongs to the wider bin of its first category.
     """

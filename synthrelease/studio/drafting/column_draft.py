@@ -502,7 +502,7 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """Return (n_rows,) the group of each row, for the comparison of columns; -1 for a row without a value.
+    """Return the (n_rows,) groups of the rows, for the comparison of columns; -1 for a row without a value.
 
     Numbers are divided into eighths. Each frequent text is a group, and all other texts share one.
     """
@@ -519,7 +519,7 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 
 
 def _strengths(groups: np.ndarray) -> np.ndarray:
-    """Return (n_columns, n_columns) Cramer's V of every two columns, over the rows with values in both columns.
+    """Return the (n_columns, n_columns) matrix of Cramer's V of every two columns, over the rows with values in both columns.
 
     The diagonal is 0. The table of two columns is computed as a product of indicator matrices.
     """
@@ -543,7 +543,9 @@ _MOMENT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2
 """The digits of a date, optionally followed by a time of day."""
 _FEWEST_ROWS = 50
 _CHANCE = 10
-"""If so many pairs of rows were expected to have the same number by chance and none has, the numbers differ by design."""
+"""The expected number of pairs with the same number, from which on numbers without any such pair are taken to differ by
+design.
+"""
 _MANY = 500
 """A column with repeated values is a key by its name or range only with at least this number of different values."""
 _OWN = 0.9

@@ -266,7 +266,7 @@ def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
         points = _points(order.unlike, _POINTS_OF_NEIGHBOURS) * min(1, order.witnesses / 3)
         points /= 2 if n_values <= _RATHER_FEW and points < 0 else 1
         alike = "neighbouring numbers are similar in other columns"
-        yield points, "neighbouring numbers are no more similar in other columns than any two" if points > 0 else alike
+        yield points, "neighbouring numbers are no more similar in other columns than any two numbers" if points > 0 else alike
 
 
 def _fall(rows: np.ndarray) -> bool:
@@ -659,7 +659,7 @@ class DateColumn:
 
     @property
     def known(self) -> np.ndarray:
-        """(n_rows,) whether each row has a date."""
+        """The (n_rows,) mask of the rows with a date."""
         return self.days >= 0
 
     @property

@@ -567,7 +567,8 @@ _LEAVES = 3
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return a basis of drafts in which the released rows of persons represent all rows better than independent columns do.
+    """Return counts on which drafts can be based, because the released rows of persons represent all rows better than
+    independent columns do.
 
     The comparison is made without noise. If the first rows of each person represent all rows too poorly, rows of each person
     are drawn at random. If random rows do, too, up to three columns are left out in which the rows of persons differ most from
@@ -590,7 +591,7 @@ def ground_that_tells(ground: Ground) -> Ground:
             n_gone += 1
             if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
                 raise rows_tell_too_little(ground, "")
-            because = f"the released rows of persons differ too much from all rows in it. {ground.lean} (--unit KEY:3 has more)"
+            because = f"the released rows of persons differ too much from all rows in it. {ground.lean} (try --unit KEY:3)"
             source = next(column.source for column in subject.columns if column.name == leaning)
             subject = subject.without({leaning: LeftOut(source=source, because=because)})
         ground = ground_of(subject)
@@ -616,7 +617,7 @@ class Tried:
 
     Attributes
     ----------
-    subject : the columns of the draft. The basis `ground` may lack the column of the smallest areas.
+    subject : the columns of the draft. The counts in `ground` may lack the column of the smallest areas.
     ground : the counts on which the draft is based.
     choices : generator, tables, rules and budget.
     acceptance : the drafted criteria, with thresholds that the fits reach.
@@ -884,7 +885,7 @@ def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
     if whole.others >= whole.choices.limit:
         reasons.append(f"counting the rows and testing cost epsilon {float(whole.others):g}, so nothing is left for tables")
     if standing.bins > MOST_OFF:
-        reasons.append(f"the bin with the largest error is off by {standing.bins:.0%} of all rows")
+        reasons.append(f"the largest error of a bin is {standing.bins:.0%} of all rows")
     if standing.kept and standing.tells:
         reasons.append(_off(standing.kept))
     return (

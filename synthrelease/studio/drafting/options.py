@@ -439,8 +439,8 @@ class UnitAnswer:
     first_by : column of record numbers that orders the rows of a person; empty if rows are drawn at random. A released column
         is never used, because the release would then describe rows with particular values.
     heavy : phrase about a value of the key that may stand for unknown persons, from `heavy_value`; empty if there is none.
-    varying : columns in which rows of a person differ, with the number of further different values as a share of the further
-        rows.
+    varying : columns in which rows of a person differ. For each, the number of different values beyond the first of each person
+        is given as a share of the rows beyond the first of each person.
     without_key, later : number of public rows without a key, and number of rows beyond the released rows of each person.
     """
 

@@ -495,7 +495,7 @@ def _sums(indices: np.ndarray, rows: np.ndarray, n: int) -> tuple[int, ...]:
 
 
 def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_texts,) the different numbers of a numeric column, clipped to its bounds, and (n_texts,) their frequencies."""
+    """Return the (n_texts,) different numbers of a numeric column, clipped to its bounds, and their (n_texts,) frequencies."""
     atoms, times, missing = _read(file, column, policy)
     held = ~missing & (atoms >= 0)
     return _clipped(file, column, held), times[held]
@@ -579,7 +579,7 @@ class PublicRows:
         return len(next(iter(self.codes.values()), ()))
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
-        """Return (n_rows,) whether each row lacks an answer in at least one of these columns."""
+        """Return the (n_rows,) mask of the rows that lack an answer in at least one of these columns."""
         return np.logical_or.reduce([self.codes[source] < 0 for source in sources])
 
 
@@ -811,9 +811,9 @@ def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list
 # Whether the order of a column of whole numbers has a meaning, judged by the other columns of a public file.
 #
 # In a quantity, neighbouring numbers belong to similar rows: persons aged 41 earn, marry and live much like persons aged 42. In
-# a column of codes, neighbouring numbers are no more similar than any two. So for each other column the means by value are
-# compared between neighbouring values and between any two values, each after subtracting the difference that chance alone would
-# cause (as in geostatistics, the variogram minus its nugget).
+# a column of codes, neighbouring numbers are no more similar than any two numbers. So for each other column the means by value
+# are compared between neighbouring values and between any two values, each after subtracting the difference that chance alone
+# would cause (as in geostatistics, the variogram minus its nugget).
 
 _ROWS = 20_000
 """The largest number of rows that are used."""
@@ -823,7 +823,7 @@ _FREQUENT = 3
 _OTHERS = 60
 """The largest number of other columns (numbers, or columns of 0 and 1) that are used."""
 _FEW_FRACTIONS = 100
-"""Numbers with fractions are tested only if there are at most so many different ones, as for codes of regions with a point."""
+"""The most different values of numbers with fractions that are tested. Codes of regions, for example, may contain a point."""
 _FEW_VALUES = 60
 """Up to this number of values, all pairs are compared; with more values, pairs at some distances."""
 _DISTANCES = 30
@@ -848,8 +848,8 @@ class Order:
         the order has a meaning, and about 1 if it has none. Each column counts by the variance that the values explain; None if
         no column counts.
     witnesses : number of columns that count.
-    of_groups : whether the values and those of another column of numbers nearly determine each other in no order, such as the
-        sizes and the numbers of schools. The similarity of neighbours is then no evidence.
+    of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
+        order, as the sizes and the numbers of schools do. The similarity of neighbours is then no evidence.
     tells : name of a column that the values determine without forming ranges of it; empty if there is none.
     part_of : name of a column whose digits begin with the digits of this column or end with them, or the reverse; empty if
         there is none.
@@ -930,7 +930,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _compared(
     source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray, alike: Collection[str]
 ) -> tuple[Order, set[str]]:
-    """Return the evidence of the other columns, and the columns that the values nearly determine in no order.
+    """Return the evidence of the other columns, and the columns that the values nearly determine without a common order.
 
     Parameters
     ----------
@@ -981,7 +981,9 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return (n_columns,) half the mean squared difference between means of values at these lags, minus its part by chance."""
+    """Return, for each column, half the mean squared difference between means of values at these lags, minus its part by
+    chance.
+    """
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
         low, high = rows[:-lag], rows[lag:]
@@ -996,7 +998,7 @@ def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
     """Return, for columns whose digits are part of another column's digits or contain them, the name of the other column.
 
     For example, the digits of a municipality begin with the digits of its county. Ages in years begin with the digits of the
-    decade, too, but they have all endings and are not included.
+    decade, too. They are not included, because ages with every last digit occur.
     """
     part_of: dict[str, str] = {}
     distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}

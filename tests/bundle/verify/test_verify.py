@@ -242,7 +242,7 @@ EDITS = {
     "a higher minimum count": (
         ("configuration", "projection", "minimum_count"),
         99,
-        "projection: expected a choice in the specification",
+        "projection: expected settings that the specification lists",
     ),
     "an unknown generator": (("configuration", "generator", "family"), "magic", "expected a known family, found 'magic'"),
     "an unknown criterion": (place_of("pairs", "kind"), "pairs", "expected a kind that is known, found 'pairs'"),
