@@ -154,7 +154,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     if root.renyi is not None:
         yield "guarantee: expected epsilon and delta at the root of the charges, found a Renyi curve"
     if (guarantee.neighbours, guarantee.unit) != (NEIGHBOURS, UNIT):
-        yield f"guarantee: expected {NEIGHBOURS!r} and {UNIT!r}, found {guarantee.neighbours!r} and {guarantee.unit!r}"
+        yield f"guarantee: expected the neighbours {NEIGHBOURS!r} and the unit {UNIT!r}, found others"
     for word in ("epsilon", "epsilon_exact", "delta", "delta_exact"):
         if getattr(guarantee, word) != getattr(root, word):
             yield f"guarantee: {word} is {getattr(guarantee, word)}, the charges say {getattr(root, word)}"
