@@ -543,9 +543,7 @@ _MOMENT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2
 """The digits of a date, optionally followed by a time of day."""
 _FEWEST_ROWS = 50
 _CHANCE = 10
-"""The expected number of pairs with the same number, from which on numbers without any such pair are taken to differ by
-design.
-"""
+"""Numbers that all differ do so by design if at least this number of equal pairs was expected by chance."""
 _MANY = 500
 """A column with repeated values is a key by its name or range only with at least this number of different values."""
 _OWN = 0.9

@@ -63,9 +63,7 @@ MOST_PARTS = 32
 """With more parts, weights keep their ratios: for 70 parts, two sets of 32 pairs of tries gave contradictory results."""
 _ANY_RHO = Fraction(1, 100)
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
-"""Factors of a search for a rho: between its first bounds, and at its end. To compute a plan with a curve takes a tenth of a
-second.
-"""
+"""Factors of a search for a rho, between its first bounds and at its end. A plan with a curve takes a tenth of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)

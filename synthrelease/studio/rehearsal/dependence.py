@@ -44,9 +44,7 @@ _MOST_BLOCKED = 40
 _KEPT = 0.75
 """Share of Cramer's V that a model without noise must preserve, so that a release preserves half of it."""
 _PRECISION, _FINEST, _SWEEPS = 0.2, 0.05, 150
-"""A fit ends when cells change by less than the first share of a release's noise or the second of a row, or after 150
-sweeps.
-"""
+"""A fit ends when cells change by less than the first share of a noise or the second of a row, or after 150 sweeps."""
 _BETTER = 0.75
 """Tables are exchanged again only if the largest error of a pair without room in the model fell to this share."""
 
