@@ -96,7 +96,7 @@ _WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
 """Seconds between two checks of a worker whether its parent lives."""
 _watching: set[int] = set()
-"""The number of this process, as soon as it watches its parent; empty before."""
+"""The process number of this worker once it watches its parent; empty before."""
 
 
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:

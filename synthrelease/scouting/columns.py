@@ -131,7 +131,7 @@ class ScoutedColumn:
         return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return (n_atoms + 2,) the cell of each finest bin, for cells with these lower edges.
+        """Return the (n_atoms + 2,) cells of the finest bins, for cells with these lower edges.
 
         The last two entries are the cell of texts that are no number, and the cell of missing values.
         """

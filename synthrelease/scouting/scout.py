@@ -345,7 +345,7 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return (n_atoms,) the cell of each finest bin in a column's first table. Each code has a cell of its own."""
+    """Return the (n_atoms,) cells of the finest bins in a column's first table. Each code has a cell of its own."""
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 
 

@@ -78,7 +78,7 @@ class DataAugmented:
 
     @cached_property
     def _groups(self) -> np.ndarray:
-        """Return (n_rows,) the group of risk of every row."""
+        """Return the (n_rows,) groups of risk of the rows."""
         return np.repeat(np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk, self.table.counts)
 
     @cached_property

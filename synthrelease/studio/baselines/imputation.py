@@ -127,7 +127,7 @@ class NearestNeighbours:
         return max(largest, int(self._gains(table, donors).max(initial=0)))
 
     def _gains(self, table: GappedTable, donors: np.ndarray) -> np.ndarray:
-        """Return (n_cells,) the number of incomplete records that prefer each cell to the cell of their k-th donor, or have no
+        """Return the (n_cells,) numbers of incomplete records that prefer each cell to the cell of their k-th donor, or have no
         k-th donor.
         """
         n_cells, gaps = len(self.order), np.flatnonzero(table.gaps)

@@ -622,7 +622,7 @@ def every_row(
 
 
 def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable) -> dict[str, np.ndarray]:
-    """Return, for each column, (n_rows,) the number of every row, not clipped to the bounds; NaN if the row has no number."""
+    """Return, for each column, the (n_rows,) numbers of the rows, not clipped to the bounds; NaN if a row has no number."""
     rows, values = every_row(file, [column.source for column in columns]), {}
     for column in columns:
         atoms, _, missing = _read(file, column, policy)

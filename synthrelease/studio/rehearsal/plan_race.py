@@ -481,7 +481,7 @@ def _drawn(
 
 
 def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
-    """Return (n_wide, n_narrow) the shares of the rows of each wider bin in the narrower bins inside of it."""
+    """Return the (n_wide, n_narrow) shares of the rows of each wider bin in the narrower bins inside of it."""
     inside = (wide_bins == np.arange(wide_bins.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))
 
