@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def with_rare_bins(folder: Path, text: str) -> Path:
     content = content.replace('extends = "births.toml"', f'extends = "{(CONFIGS / "births.toml").as_posix()}"')
     content = content.replace('"../acceptance/', f'"{(CONFIGS.parent / "acceptance").as_posix()}/')
     path = folder / "release.toml"
-    path.write_text(content.replace('rare_bins = "parity[0 0 0 0 1]"', f'rare_bins = "{text}"'), encoding="utf-8")
+    path.write_text(re.sub('rare_bins = ".*"', f'rare_bins = "{text}"', content), encoding="utf-8")
     return path
 
 
