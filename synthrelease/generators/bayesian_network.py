@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from synthrelease.data.counts import DENSE_LIMIT, Counts, as_ones, in_a_row, joined, packed
+from synthrelease.data.counts import DENSE_LIMIT, Counts, as_ones, in_a_row, joined, packed, room
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.data.plausibility import Plausibility
@@ -431,7 +431,7 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     parents : for every parent, its (n,) bins.
     """
     drawing = _Drawing(conditional.reshape(-1, conditional.shape[-1]), n)
-    uniform, bins = generator.random(n), np.empty(n, dtype=drawing.kind)
+    uniform, bins = generator.random(n), room(n, drawing.kind)
     for start in range(0, n, _DRAWN_TOGETHER):
         some = slice(start, start + _DRAWN_TOGETHER)
         rows = np.zeros(len(bins[some]), dtype=np.int64)
