@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
 import numpy as np
 
+from synthrelease.data.dates import ISO, DateFormat
 from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fillers_from
 
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
@@ -25,6 +27,8 @@ FEW_BINS = 3
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
 """Smallest counts of bins and codes, in noise deviations; up to 12 codes all get bins; else a code needs this share of rows.
 Its noisy count may be lower by the last number, the 99% quantile of the noise in noise deviations."""
+LONGEST_SPAN, MOST_PERIODS = timedelta(3660), 16
+"""Days that are further apart are not joined into periods; the largest number of periods, except for years."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +40,8 @@ class ScoutedBins:
     column : the column.
     edges : lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for other columns.
     numbers : mean of each bin of a numeric column, computed from noisy counts.
-    codes : codes or texts with a bin of their own; all other codes share one bin. Empty for numeric columns.
+    codes : codes, texts or periods with a bin of their own; all other codes share one bin. Empty for numeric columns.
+    days : the period of each day, for dates such as 2020-01-31 whose single days have few rows; otherwise empty.
     fillers : whether the last bin may hold codes such as 98 or 9999: it ends at a power of ten, above a gap.
     gaps : noisy number of rows without a value, or in a numeric column with a text that is no number.
     """
@@ -45,6 +50,7 @@ class ScoutedBins:
     edges: tuple[Fraction, ...] = ()
     numbers: tuple[float, ...] = ()
     codes: tuple[str, ...] = ()
+    days: Mapping[str, str] = field(default_factory=dict)
     fillers: bool = False
     gaps: int = 0
 
@@ -65,14 +71,15 @@ class ScoutedBins:
             return np.clip(column.groups(self.edges[:-1]), 0, self.n_bins)
         listed = tuple(column.codes) or tuple(found)
         place = {code: index for index, code in enumerate(self.codes)}
-        return np.array([*(place.get(code, len(place)) for code in listed), len(place), len(place) + 1])
+        return np.array([*(place.get(self.days.get(code, code), len(place)) for code in listed), len(place), len(place) + 1])
 
 
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of codes or texts.
 
     Up to 12 codes each have a bin of their own. Of more codes, only frequent codes have a bin. A code of 1% of the rows has one
-    in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise.
+    in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise. Many days are joined into the shortest
+    periods (weeks, months, quarters, years) of which there are at most 16, with 5 standard deviations of the noise on average.
 
     Parameters
     ----------
@@ -81,9 +88,34 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
     rows : number of rows of the file.
     deviation : standard deviation of the noise of a count.
     """
+    days = _periods(counts, deviation)
     few = len(column.codes or counts) <= FEW_CODES
     least = -np.inf if few else max(RARE_CODE * rows - SURE * deviation, NOISE_OF_CODE * deviation)
-    return ScoutedBins(column=column, codes=tuple(code for code, count in counts.items() if count > least), gaps=gaps)
+    codes = [code for code, count in counts.items() if count > least and code not in days]
+    return ScoutedBins(column=column, codes=(*dict.fromkeys(days.values()), *codes), days=days, gaps=gaps)
+
+
+def _quarter(day: date) -> str:
+    return f"{day.year}-Q{(day.month + 2) // 3}"
+
+
+_PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter, "{:%Y}".format
+"""Functions from a day to its name, and to the names of its ISO week, month, quarter and year."""
+
+
+def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
+    """Return the period of each day from the first to the last day of the counts; none if days have bins of their own."""
+    days = {text: day for text in counts if (day := DateFormat(ISO).read(text)) and text == day.isoformat()}
+    first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
+    if 2 * len(days) <= len(counts) or last - first > LONGEST_SPAN:
+        return {}
+    for name in _PERIODS:
+        periods = len({*map(name, days.values())})
+        noise = deviation * (len(days) * periods) ** 0.5
+        if periods <= MOST_PERIODS and sum(counts[text] for text in days) >= NOISE_OF_BIN * noise:
+            break
+    every = (first + timedelta(place) for place in range((last - first).days + 1) if name is not _PERIODS[0])
+    return {day.isoformat(): name(day) for day in every}
 
 
 def number_bins(

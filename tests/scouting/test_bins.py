@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
+from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
 
@@ -173,6 +175,51 @@ def test_a_code_of_one_percent_has_a_bin_in_99_of_100_scouts(deviations: float) 
         rare += "12" in kept
     assert found >= 0.985 * drawn_scouts  # 99% less three standard deviations of the share
     assert rare < 0.01 * drawn_scouts or deviations < 20
+
+
+@pytest.mark.parametrize(
+    ("days", "rows", "first", "last", "bins"),
+    [
+        (12, 40_000, "2019-12-20", "2019-12-31", 12),
+        (28, 40_000, "2019-W51", "2020-W03", 5),
+        (366, 60_000, "2019-12", "2020-12", 13),
+        (366, 25_000, "2019-Q4", "2020-Q4", 5),
+        (3_000, 60_000, "2019", "2028", 10),
+        (4_000, 60_000, None, None, 0),
+    ],
+    ids=["days", "weeks", "months", "quarters, for the noise", "years", "too far apart"],
+)
+def test_days_are_joined_into_the_shortest_periods_with_rows(days: int, rows: int, first: str, last: str, bins: int) -> None:
+    """Each day is in the period of its own date, also a day that was not found; a frequent word has its own bin."""
+    dates = [date(2019, 12, 20) + timedelta(place) for place in range(days)]
+    noise = np.random.default_rng(3).normal(0, 80, days)
+    counts = {day.isoformat(): round(rows / days + each) for day, each in zip(dates, noise, strict=True)}
+    words = {"never": 400, dates[5].isoformat(): counts.pop(dates[5].isoformat())}
+    found = code_bins(ScoutedColumn(name="day", kind="texts"), counts | {"never": 400}, 0, rows=rows, deviation=80.0)
+    periods = [code for code in found.codes if code != "never"]
+    assert (len(periods) + (bins == 12), [*periods, None][0], [None, *periods][-1]) == (bins, first, last)
+    if not found.days:
+        return
+    assert [*found.days] == [day.isoformat() for day in dates]
+    groups = found.groups([*found.days, *words])
+    formats = {4: "%Y", 7: "%Y-%m", 8: "%G-W%V"}
+    for day, group in zip(dates, groups.tolist(), strict=False):
+        quarter = f"{day.year}-Q{1 + (day.month > 3) + (day.month > 6) + (day.month > 9)}"
+        assert found.codes[group] == (quarter if "Q" in first else day.strftime(formats[len(first)]))
+    assert groups[days] == (found.codes.index("never") if "never" in found.codes else len(found.codes))
+
+
+def test_a_draft_lists_the_days_of_each_period() -> None:
+    days = {f"2020-0{1 + place // 28}-{1 + place % 28:02d}": 90 for place in range(140)}
+    column = ScoutedColumn(name="day", kind="texts", missing=("9999-99-99",))
+    drafted = code_bins(column, {**days, "open": 900}, 70, rows=14_000, deviation=20.0)
+    text = _column(drafted, "day", "")
+    table = tomllib.loads(text)["columns"]["day"]
+    assert [*table["categories"]] == ["2020-01", "2020-02", "2020-03", "2020-04", "2020-05", "open"]
+    assert table["categories"]["open"] == ["open"]
+    assert table["categories"]["2020-02"] == [f"2020-02-{day:02d}" for day in range(1, 30)]
+    assert (table["missing_values"], table["outside"]) == (["9999-99-99"], "bin")
+    assert "joined" in text
 
 
 def test_noise_far_from_all_rows_is_no_end_of_the_bins() -> None:

@@ -23,18 +23,8 @@ from synthrelease.scouting.scout import MOST_NOISE, Scouting, check_noise, neede
 from synthrelease.spec.requests import ScoutRequest, command_words, names_in
 from synthrelease.studio.drafting.scouted import labels_of, write_scouted_draft
 
-FIELDS = {
-    "rows": "",
-    "cap": "2",
-    "delta": "1e-9",
-    "unit": "row",
-    "first_by": "",
-    "delimiter": ",",
-    "encoding": "utf-8",
-    "decimal": ".",
-    "data": "PRIVATE.csv",
-    "ledger": "DATASET.ledger",
-}
+FIELDS = {"rows": "", "cap": "2", "delta": "1e-9", "unit": "row", "first_by": ""}
+FIELDS |= {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "data": "PRIVATE.csv", "ledger": "DATASET.ledger"}
 """The fields of the screen with their initial values."""
 
 

@@ -202,10 +202,13 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
         remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a number"
         if drafted.fillers:
             remark += f". Does {labels[-1]} hold codes such as 98 or 9999? List them in missing_values"
-    elif not drafted.codes:
-        settings |= {"kind": "category", "missing_values": [], "categories": {NO_VALUE: list(column.missing)}, "outside": "bin"}
-        settings["outside_label"] = OTHERS
-        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value; no text is frequent"
+    elif drafted.days or not drafted.codes:
+        settings = {"kind": "category", "outside": "bin", "outside_label": OTHERS} | settings
+        periods = {name: [day for day, period in drafted.days.items() if period == name] or [name] for name in drafted.codes}
+        settings["categories"] = periods or {NO_VALUE: list(column.missing)}
+        settings["missing_values"] = list(column.missing) if periods else []
+        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value; "
+        remark += "single days have few rows, so they are joined" if periods else "no text is frequent"
     else:
         settings = {"kind": "code"} | settings
         labelled = dict[str, str]()
