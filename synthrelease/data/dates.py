@@ -3,8 +3,9 @@
 A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
 and of other characters, which stand for themselves. Months and days must have two digits where two directives touch each other,
 and in yyyy-mm-dd, as ISO 8601 demands. A time of day may follow the date after T, a space or a colon; the time and its zone are
-ignored. Two-digit years are refused because they do not determine the century. Month names in other languages are refused
-because the same file would be read differently elsewhere.
+ignored. A column with dates in several formats has all of them, separated by " or ": each text is read in the first format that
+it fits, so its reading depends on the text alone. Two-digit years are refused because they do not determine the century. Month
+names in other languages are refused because the same file would be read differently elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from synthrelease.errors import Unexpected
 
-ISO = "%Y-%m-%d"
+ISO, OR = "%Y-%m-%d", " or "
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 PARTS = {
     "year": lambda day: day.year,
@@ -41,7 +42,7 @@ _TIME = "([T :][0-9]{1,2}:[0-9]{2}.*)?"
 
 @dataclass(frozen=True)
 class DateFormat:
-    """The format of the dates in a file, in directives of strptime, such as "%d.%m.%Y".
+    """The format of the dates in a file, in directives of strptime, such as "%d.%m.%Y"; or several formats.
 
     Raises
     ------
@@ -51,49 +52,52 @@ class DateFormat:
     text: str
 
     def __post_init__(self) -> None:
-        directives = _DIRECTIVE.findall(self.text)
-        names = ["m" if name == "b" else name for name in directives]
-        if unknown := [name for name in directives if name not in _DIGITS]:
-            reason = " (two digits do not determine the century)" if unknown[0] == "y" else ""
-            raise Unexpected("a date format of %Y, %m (or %b) and %d" + reason, repr(self.text))
-        if "Y" not in names or ("d" in names and "m" not in names) or len(set(names)) < len(names):
-            raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
+        for directives in map(_DIRECTIVE.findall, self.text.split(OR)):
+            names = ["m" if name == "b" else name for name in directives]
+            if unknown := [name for name in directives if name not in _DIGITS]:
+                reason = " (two digits do not determine the century)" if unknown[0] == "y" else ""
+                raise Unexpected("a date format of %Y, %m (or %b) and %d" + reason, repr(self.text))
+            if "Y" not in names or ("d" in names and "m" not in names) or len(set(names)) < len(names):
+                raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether dates in this format lack a part; None means the whole date."""
-        numeric = self.text.replace("%b", "%m")
-        return any(f"%{letter}" not in numeric for letter in _NEEDS.get(part or "", "Ymd"))
+        """Return whether dates in one of the formats lack a part; None means the whole date."""
+        numeric = self.text.replace("%b", "%m").split(OR)
+        return any(f"%{letter}" not in way for letter in _NEEDS.get(part or "", "Ymd") for way in numeric)
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """Return the regular expression of the format, with a named group for each directive."""
-        pieces = re.split("(%[Ymdb])", self.text)  # directives at odd places
-        for index in range(1, len(pieces), 2):
-            letter = pieces[index][1]
-            touches = (index > 1 and not pieces[index - 1]) or (index < len(pieces) - 2 and not pieces[index + 1])
-            digits = _DIGITS[letter].replace(*_TWO_DIGITS) if touches or self.text == ISO else _DIGITS[letter]
-            pieces[index] = f"(?P<{letter}>{digits})"
-        pieces[::2] = map(re.escape, pieces[::2])
-        return re.compile("".join(pieces) + _TIME, re.DOTALL)
+    def patterns(self) -> list[re.Pattern[str]]:
+        """Return the regular expression of each format, with a named group for each directive."""
+        return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
         """Return the date in a text; None if the text is not such a date. If the format has no day or no month, the first is
         taken.
         """
-        match = self.pattern.fullmatch(text)
-        if match is None:
-            return None
-        groups = {"m": "1", "d": "1"} | match.groupdict()
-        try:
-            month = MONTHS.index(groups["b"].lower()) + 1 if "b" in groups else int(groups["m"])
-            return date(int(groups["Y"]), month, int(groups["d"]))
-        except ValueError:  # such as 30 February
-            return None
+        for match in filter(None, (pattern.fullmatch(text) for pattern in self.patterns)):
+            groups = {"m": "1", "d": "1"} | match.groupdict()
+            try:
+                month = MONTHS.index(groups["b"].lower()) + 1 if "b" in groups else int(groups["m"])
+                return date(int(groups["Y"]), month, int(groups["d"]))
+            except ValueError:  # such as 30 February
+                continue
+        return None
 
     @property
     def example(self) -> str:
-        """Return the last day of 2014 in this format."""
+        """Return the last day of 2014 in each format."""
         return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    pieces = re.split("(%[Ymdb])", text)  # directives at odd places
+    for index in range(1, len(pieces), 2):
+        letter = pieces[index][1]
+        touches = (index > 1 and not pieces[index - 1]) or (index < len(pieces) - 2 and not pieces[index + 1])
+        digits = _DIGITS[letter].replace(*_TWO_DIGITS) if touches or text == ISO else _DIGITS[letter]
+        pieces[index] = f"(?P<{letter}>{digits})"
+    pieces[::2] = map(re.escape, pieces[::2])
+    return re.compile("".join(pieces) + _TIME, re.DOTALL)
 
 
 def years_between(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -60,6 +60,11 @@ def test_parts_are_those_of_the_calendar(day: date) -> None:
         ("%d.%m.%Y", "\u0661.2.2014", None),
         (ISO, "9999-99-99", None),
         (ISO, "0000-01-01", None),
+        ("%Y-%m-%d or %d/%m/%Y", "2014-02-01", date(2014, 2, 1)),
+        ("%Y-%m-%d or %d/%m/%Y", "1/2/2014 10:30", date(2014, 2, 1)),
+        ("%Y-%m-%d or %d/%m/%Y", "2014-2-1", None),
+        ("%d/%m/%Y or %m/%d/%Y", "2/1/2014", date(2014, 1, 2)),
+        ("%d/%m/%Y or %m/%d/%Y", "2/13/2014", date(2014, 2, 13)),
     ],
 )
 def test_texts_that_are_dates_and_texts_that_are_none(text: str, written: str, read: date | None) -> None:
@@ -77,6 +82,7 @@ def test_texts_that_are_dates_and_texts_that_are_none(text: str, written: str, r
         ("%Y-%m-%b", "one year %Y, and at most one month"),
         ("dd.mm.yyyy", "one year %Y, and at most one month"),
         ("", "one year %Y, and at most one month"),
+        ("%Y-%m-%d or %d/%m", "one year %Y, and at most one month"),
     ],
 )
 def test_a_format_that_leaves_no_date_is_refused(text: str, message: str) -> None:
@@ -86,7 +92,12 @@ def test_a_format_that_leaves_no_date_is_refused(text: str, message: str) -> Non
 
 @pytest.mark.parametrize(
     ("text", "lacking"),
-    [(ISO, []), ("%b %Y", [None, "week", "day", "weekday"]), ("%Y", [None, "quarter", "month", "week", "day", "weekday"])],
+    [
+        (ISO, []),
+        ("%Y or %Y-%m", [None, "quarter", "month", "week", "day", "weekday"]),
+        ("%b %Y", [None, "week", "day", "weekday"]),
+        ("%Y", [None, "quarter", "month", "week", "day", "weekday"]),
+    ],
 )
 def test_what_a_format_does_not_tell(text: str, lacking: list[str | None]) -> None:
     assert [part for part in (None, *PARTS) if DateFormat(text).lacks(part)] == lacking

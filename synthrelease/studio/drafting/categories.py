@@ -58,10 +58,8 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
         return None
     groups = _sums(texts, lambda text: text[:characters])
     first = "first character" if characters == 1 else f"first {characters} characters"
-    n_frequent = len(_frequent(texts))
-    have = "the most frequent code has" if n_frequent == 1 else f"the {n_frequent} most frequent codes have"
-    frequent = f"{have} {share:.0%} of the rows" if n_frequent else "no code is frequent"
-    remark = f"the {first} of {len(texts)} codes; {frequent}"
+    frequent = so_many(len(_frequent(texts)), "frequent code")
+    remark = f"the {first} of {len(texts)} codes; {frequent} with {share:.0%} of the rows"
     grouped = replace(answers, texts=groups, entry=replace(answers.entry, labels={}) if answers.named_by else answers.entry)
     return replace(draft_codes(grouped, used_names, remark, apart=True), kind="code", characters=characters)
 
@@ -147,7 +145,9 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
         remark += f"; the {len(common)} most frequent, {at_least}, and all others together"
     elif unlisted and order and not apart:
         common = tuple(order)
-        remark += f"; {_unlisted_in_words(unlisted)} ({so_many(sum(unlisted.values()), 'row')}) count among all others"
+        texts = f"{so_many(len(unlisted), 'text')} unprintable or longer than {_LONGEST} characters"
+        example = ascii(min(unlisted, key=len))[:50]
+        remark += f"; {texts}, such as {example} ({so_many(sum(unlisted.values()), 'row')}), count among all others"
     rare = [code.label for code in codes.values() if code.rows < 0.01 * answers.rows]
     if rare and not common:
         remark += f"; below 1% of the rows: {', '.join(rare)}"
@@ -318,16 +318,6 @@ def _several_answers(texts: Collection[str]) -> str:
                 f"cells list several answers, such as {listed[0]!r}. Give each answer a column of yes and no before you draft"
             )
     return ""
-
-
-def _unlisted_in_words(texts: Collection[str]) -> str:
-    """Return a phrase about texts that a codelist cannot hold, with the reasons."""
-    unprintable = [ascii(text) for text in texts if len(text) <= _LONGEST]
-    examples = ", ".join(unprintable[:3]) + (f" and {len(unprintable) - 3} more" if len(unprintable) > 3 else "")
-    long = len(texts) - len(unprintable)
-    strange = f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({examples})"
-    parts = (unprintable and strange, long and f"{so_many(long, 'text')} of more than {_LONGEST} characters")
-    return " and ".join(part for part in parts if part)
 
 
 def _in_order(text: str) -> tuple[int, float, str]:

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.data.dates import DateFormat, years_between
+from synthrelease.data.dates import OR, DateFormat, years_between
 from synthrelease.data.schema import parse_bins
 from synthrelease.errors import so_many
 from synthrelease.scouting.codebook import CodebookEntry, no_answers
@@ -315,7 +315,6 @@ _DECORATED = re.compile(
     r"\)?(\s?(\*+|\+|†|‡|\([a-z]\)|\[[a-z0-9]\]))?"
 )
 _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
-_WITHOUT_DAY = re.compile(r"\d{4}([-./])\d{1,2}\1[0]0|00([-./])\d{1,2}\2\d{4}", re.ASCII)
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _UNTIDY = (
     (_DECORATED, "its numbers have separators of thousands, units or signs (write plain numbers first)"),
@@ -623,7 +622,6 @@ FORMATS = (
 )
 """The formats in the order in which they are tried. If several formats fit, the first is used; the draft states the format."""
 
-_FORMATS = {form: DateFormat(form) for form in FORMATS}
 _FILLERS = frozenset(WORDS["missing"]["days"])
 """Dates that programs and clerks write in place of a missing date, in addition to dates in years such as 9999."""
 _OFTEN, _APART = 5, 3653
@@ -668,14 +666,36 @@ class DateColumn:
         return float(np.median(self.days[self.known]))
 
 
-def date_format(texts: Collection[str], formats: Collection[str] = FORMATS) -> str | None:
-    """Return the first format in which all texts are dates between 1850 and 2100; None if there is none."""
-    return next((form for form in formats if texts and all(_parsed(text, form) for text in texts)), None)
+def date_format(texts: Collection[str]) -> str | None:
+    """Return the first format in which all texts are dates between 1850 and 2100; None if there is none.
+
+    The result has several formats if each text fits exactly one of them, and each format has a text that no other format fits.
+    """
+    if form := next((form for form in FORMATS if texts and all(_parsed(text, form) for text in texts)), None):
+        return form
+    if not texts or not _look_dated(texts):
+        return None
+    fit, chosen = {text: {form for form in FORMATS if _parsed(text, form)} for text in texts}, list[str]()
+    while rest := [text for text in texts if not fit[text] & {*chosen}]:
+        chosen.append(max(FORMATS, key=lambda form: sum(form in fit[text] for text in rest)))
+        if not any(fit[text] == {chosen[-1]} for text in rest):
+            return None
+    return OR.join(chosen) if all(len(fit[text] & {*chosen}) == 1 for text in texts) else None
+
+
+def _look_dated(texts: Collection[str]) -> bool:
+    numbers = all(map(NUMBER.fullmatch, texts))
+    return not numbers and sum(bool(_LOOKS_DATED.fullmatch(text)) for text in texts) >= 0.95 * len(texts)
+
+
+@cache
+def _format(form: str) -> DateFormat:
+    return DateFormat(form)
 
 
 def _parsed(text: str, form: str) -> date | None:
     """Return the date of a text in a format, as a release reads it; None if it is no date between 1850 and 2100."""
-    day = _FORMATS[form].read(text)
+    day = _format(form).read(text)
     return day if day is not None and day.year in _YEARS else None
 
 
@@ -704,10 +724,10 @@ def _without_fillers(answers: Answers) -> Answers:
     zeros = [text for text in answers.texts if not text.strip("0")]
     answers = answers.without(zeros if date_format(answers.texts.keys() - zeros) and not answers.entry.number else [])
     texts = answers.texts
-    form = next((form for form in FORMATS if texts and all(_FORMATS[form].read(text) for text in texts)), None)
+    form = next((form for form in FORMATS if texts and all(_format(form).read(text) for text in texts)), None)
     if form is None or answers.entry.number:
         return answers
-    days = {text: day for text in texts if (day := _FORMATS[form].read(text)) is not None}
+    days = {text: day for text in texts if (day := _format(form).read(text)) is not None}
     fillers = [text for text, day in days.items() if day.year not in _YEARS or day in _FILLERS]
     ordinals = {text: day.toordinal() for text, day in days.items() if text not in fillers}
     if not fillers or not ordinals:
@@ -721,25 +741,12 @@ def _without_fillers(answers: Answers) -> Answers:
     return answers.without([text for text in fillers if is_filler(text)])
 
 
-def _mixed_dates(answers: Answers) -> LeftOut | None:
-    """Return the reason for leaving out a column with dates in several formats; None for every other column."""
-    texts = answers.texts
-    if answers.are_numbers or sum(bool(_LOOKS_DATED.fullmatch(text)) for text in texts) < 0.95 * len(texts):
-        return None
-    rest, ways = set(texts), list[str]()
-    groups = [{text for text in texts if _parsed(text, form)} for form in FORMATS]
-    groups += [{text for text in texts if way.fullmatch(text)} for way in (_SHORT_YEAR, _WITHOUT_DAY)]
-    while rest:
-        group = max(groups, key=lambda group: sum(texts[text] for text in group & rest)) & rest
-        if not group:
-            break
-        rows = sum(texts[text] for text in group)
-        ways.append(f"{max(sorted(group), key=lambda text: texts[text])!r} ({so_many(rows, 'row')})")
-        rest -= group
-    if len(ways) < 2 or sum(texts[text] for text in rest) > answers.rows / 20:
-        return None
-    because = f"its dates have {len(ways)} formats, as in {', '.join(ways[:4])} (write all dates as 2025-08-31 first)"
-    return LeftOut(source=answers.source, because=because)
+def _unclear_dates(answers: Answers) -> list[LeftOut]:
+    """Return a column of dates whose formats are unclear as left out, with the reason; empty for every other column."""
+    if not _look_dated(answers.texts) or not any(_parsed(text, form) for text in answers.texts for form in FORMATS):
+        return []
+    because = "some of its dates have no format, or one in which day and month may be exchanged (write all as 2025-08-31 first)"
+    return [LeftOut(source=answers.source, because=because)]
 
 
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
@@ -793,7 +800,7 @@ def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is
     The result is empty if one of the two formats has no day. A date at a fixed distance is left out.
     """
     in_both = column.known & first.known
-    if not in_both.any() or _FORMATS[column.format].lacks(None) or _FORMATS[first.format].lacks(None):
+    if not in_both.any() or _format(column.format).lacks(None) or _format(first.format).lacks(None):
         return []
     earlier, later = (first, column) if np.median((column.days - first.days)[in_both]) >= 0 else (column, first)
     starts, ends = earlier.days[in_both], later.days[in_both]
@@ -824,7 +831,7 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
     is_short = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
     drafts: list[ColumnDraft] = []
-    for part in ("year", "week" if is_short and not _FORMATS[column.format].lacks("week") else "month"):
+    for part in ("year", "week" if is_short and not _format(column.format).lacks("week") else "month"):
         sums = Counter[str]()
         for day, rows in days.items():
             sums[str(day.isocalendar().week if part == "week" else getattr(day, part))] += rows
@@ -913,7 +920,7 @@ def drafted_columns(
     read = [date_column(answers[source], *of_rows) for source, of_rows in every_row(file, with_dates).items()]
     dated = draft_dates([column for column in read if column is not None], [])
     dates = list(dated)
-    dated |= {name: mixed for name, column in answers.items() if name not in dated and (mixed := _mixed_dates(column))}
+    dated |= {gone.source: gone for name, column in answers.items() if name not in dated for gone in _unclear_dates(column)}
     rows = public_rows(file, answers)
     once, twice, doubts = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
     left_out += twice
@@ -934,7 +941,10 @@ def drafted_columns(
 
     # questions to the steward
     columns = _with_levels(columns, rows)
-    questions_of = (mistyped, doubts, nested_columns(once, drafts, rows))
+    ways = {column.source: column.format for column in columns if column.format and OR in column.format}
+    asked = "its dates have several formats, {} (%d is the day, %m the month). Is this right?"
+    several_formats = {source: asked.format(form) for source, form in ways.items()}
+    questions_of = (mistyped, doubts, several_formats, nested_columns(once, drafts, rows))
     columns = [column.asking(*(questions.get(column.source, "") for questions in questions_of)) for column in columns]
     return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
 

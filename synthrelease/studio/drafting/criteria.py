@@ -410,14 +410,14 @@ def rounded_up(value: float) -> float:
 LEAST_EXPECTED = 50
 """The least number of rows with a pair of values that independent columns would have, if no row has the pair."""
 SURE = 0.01
-"""A rule is active if independent columns would break it in at least this share of rows; fewer may be missing by chance."""
+"""A rule is suggested if independent columns would break it in at least this share of rows; fewer may be missing by chance."""
 MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
 """The largest number of characters of a list of categories in a rule. Longer lists are divided into several rules."""
 MOST_NAMED = 15
 """The largest number of categories of a rule. Nobody can say of a longer list whether the rule is true of everybody."""
 MOST_CELLS = 2**14
-"""The largest number of cells of a table that a model needs for the active rules."""
+"""The largest number of cells of a table that a model needs for the suggested rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -429,13 +429,11 @@ class Suggestion:
     never : the condition that no row may meet.
     columns : names of the two columns.
     expected : number of public rows that would meet the condition if the columns were independent.
-    active : whether the draft applies the rule; other rules are written as comments.
     """
 
     never: str
     columns: tuple[str, str]
     expected: float
-    active: bool = False
 
     @property
     def compares(self) -> bool:
@@ -473,8 +471,7 @@ def suggested_rules(
 ) -> list[Suggestion]:
     """Return suggested rules for pairs of columns, those with the most expected rows first.
 
-    A rule is active if at least 1% of the rows would break it by chance and a model can hold it together with the other active
-    rules.
+    A rule is suggested if at least 1% of the rows would break it by chance and a model can hold it together with the others.
 
     Parameters
     ----------
@@ -541,9 +538,9 @@ def _best(
         cells = math.prod(_own_values(schema[name], steps.get(name)) for name in rule.columns)
         small = " and " not in rule.never or cells <= MAX_MASK_CELLS
         small = small and JunctionTree.of(sizes, [*tied, pair]).largest <= MOST_CELLS
-        active = small and rule.expected >= SURE * table.total
-        tied += [pair] if active else []
-        suggestions.append(replace(rule, active=active))
+        if small and rule.expected >= SURE * table.total:
+            tied.append(pair)
+            suggestions.append(rule)
     return suggestions
 
 

@@ -502,7 +502,7 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) ->
         plan=choices.plan,
         unit=subject.unit,
         members=subject.members,
-        comparing=tuple(rule.never for rule in choices.rules if rule.active and rule.compares),
+        comparing=tuple(rule.never for rule in choices.rules if rule.compares),
         codelists={path: codelist_text(column) for column in columns if (path := codelist_name(name, column))},
     )
 

@@ -204,8 +204,8 @@ class AreasDraft:
         return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return the rules, with those about areas inactive, because they would need tables of a column by every area."""
-        return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
+        """Return the rules without those about areas, which would need tables of a column by every area."""
+        return tuple(rule for rule in suggested if not {*self.chain} & {*rule.columns})
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
         """Return the criteria of the other columns, and a criterion of the share of rows in each of the smallest areas.

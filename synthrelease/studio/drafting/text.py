@@ -28,7 +28,7 @@ from synthrelease.studio.drafting.criteria import OTHERS, AcceptanceDraft, Sugge
 from synthrelease.studio.drafting.members import MembersDraft
 from synthrelease.studio.drafting.options import WITHIN, AreasDraft, MarksDraft, UnitAnswer, shared_keys
 from synthrelease.studio.drafting.public_file import PublicFile
-from synthrelease.studio.drafting.toml_edit import comment, formula, number_text, toml
+from synthrelease.studio.drafting.toml_edit import comment, formula, toml
 from synthrelease.studio.rehearsal.plan_race import Promise
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ TEST = Fraction(1, 5)
 """The epsilon of the joint test of all criteria."""
 ONE_BY_ONE = 3
 """Up to this many columns that are left out for the same reason are listed one by one; more are listed in one sentence."""
-MOST_SUGGESTED = 5
-"""The largest number of rules suggested in comments only, because a model could not hold them with the other rules."""
 _REMARK = 150
 """The largest number of characters of a remark behind a header."""
 
@@ -97,14 +95,6 @@ def _grouped(column: ColumnDraft) -> dict[str, object]:
     groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
     apart = {column.codes[text].label: [name] for text, name in names.items()}
     return {"alternatives.coarse": groups, f"alternatives.{'codes' if column.kind == 'code' else 'categories'}": apart}
-
-
-_REMARKS = {
-    "step": "own values are rounded to multiples of this step",
-    "characters": "number of leading characters of a text that form its code",
-    "outside_label": "label of texts that are not listed",
-}
-"""Comments behind some settings of a column."""
 
 
 def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | None = None) -> str:
@@ -395,25 +385,23 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
     gaps = [column.name for column in columns if column.missing_rows and not column.keeps_missing]
     lost = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
     wide = [column.name for column in subject.wide]
-    rules = sorted(choices.rules, key=lambda rule: not rule.active)
     return _rendered(
         "configuration.toml",
         name,
         file,
         schema=CONFIGURATION_SCHEMA,
-        choices=replace(choices, rules=tuple(rules[: sum(rule.active for rule in rules) + MOST_SUGGESTED])),
+        choices=choices,
         input=_input(file, weighted=any(column.weight for column in columns)),
         unit=unit_text(subject.unit, subject.left_out),
         columns=columns,
         settings_of=lambda column, of_member=False: settings_text(
-            column_settings(name, column, of_member=of_member), {**_REMARKS, "missing": f"{column.missing_rows} public rows"}
+            column_settings(name, column, of_member=of_member), {"missing": f"{column.missing_rows} public rows"}
         ),
         left_out=_left_out(subject.left_out),
         design=design_settings(columns, subject.left_out),
         members=members,
         left_out_of_members=_left_out(members.left_out) if members else [],
         gaps=f'Rows without {", ".join(gaps)} are excluded: {lost}. missing = "bin" would keep them in a bin.' if gaps else "",
-        example="" if choices.rules else _example_rule(columns),
         several=[column for column in columns if column.common or column.groups or column.levels],
         within=f" {WITHIN} ",
         tables=" + ".join(choices.tables) if choices.areas else formula_by_cells(choices.tables, wide),
@@ -469,11 +457,3 @@ def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
     for name, why in reasons_of:
         reasons.setdefault(why.partition(". On the public file")[0], []).append(name)
     return [f"{word}: {', '.join(names)}{', each' if len(names) > 1 else ','} {why}." for why, names in reasons.items()]
-
-
-def _example_rule(columns: Sequence[ColumnDraft]) -> str:
-    """Return the condition of a valid rule, as an example of how a rule is written."""
-    parts = [f"{column.name} < {number_text(column.bins.coarse[0])}" for column in columns if column.bins][:2]
-    labels = {column.name: next(iter(column.codes.values())).label for column in columns if column.codes}
-    parts += [f"{name} == '{label}'" for name, label in labels.items() if "'" not in label]
-    return " and ".join(parts[:2])

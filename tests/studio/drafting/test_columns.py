@@ -200,9 +200,9 @@ def test_codes_that_are_frequent_or_named_are_told_by_themselves() -> None:
 def test_a_draft_says_how_many_codes_are_frequent_and_calls_no_rare_code_frequent() -> None:
     codes = dict.fromkeys([f"{letter}{number:03d}" for letter in "ACIJ" for number in range(125)], 50)
     for many, have in (
-        (0, "no code is frequent"),
-        (1, "the most frequent code has 4% of the rows"),
-        (3, "the 3 most frequent codes have 11%"),
+        (0, "0 frequent codes with 0% of the rows"),
+        (1, "1 frequent code with 4% of the rows"),
+        (3, "3 frequent codes with 11% of the rows"),
     ):
         found = column("diagnosis", codes | {f"A{number:03d}": 1000 for number in range(many)})
         assert found.remark.startswith(f"the first character of 500 codes; {have}")
@@ -288,8 +288,8 @@ def test_rows_whose_text_no_list_can_hold_stand_with_all_others() -> None:
     texts = {"here": 300, "there": 250, "two\nlines": 120, "Île de\xa0France": 90, "x" * 201: 40}
     found = column("place", texts)
     assert found.common == ("here", "there")
-    unprintable = r"2 texts with characters that cannot be printed ('two\nlines', '\xcele de\xa0France')"
-    assert f"; {unprintable} and 1 text of more than 200 characters (250 rows) count among all others" in found.remark
+    unlisted = r"3 texts unprintable or longer than 200 characters, such as 'two\nlines' (250 rows), count among all others"
+    assert f"; {unlisted}" in found.remark
     assert column_settings(found.name, found)["outside_label"] == "all others"
 
 

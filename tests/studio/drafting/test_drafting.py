@@ -220,18 +220,6 @@ def test_the_limit_covers_the_plan_and_no_more_than_it_must(spec: ReleaseSpec) -
     assert 0 <= float(spec.budget.limit - spec.plan.total.epsilon) < 0.1
 
 
-def test_the_example_of_a_rule_can_be_used(tmp_path: Path) -> None:
-    """It stands there where nothing is suggested."""
-    random = np.random.default_rng(1)
-    frame = pd.DataFrame({"age": random.integers(0, 90, 2000), "sex": random.choice(["f", "m"], 2000)})
-    configuration, _, _ = write_draft("free", written(frame, tmp_path), tmp_path)
-    lines = configuration.read_text(encoding="utf-8").splitlines()
-    at = lines.index("# [[rules]]")
-    lines[at : at + 2] = [line.removeprefix("# ") for line in lines[at : at + 2]]
-    configuration.write_text("\n".join(lines), encoding="utf-8")
-    assert len(load_spec(configuration).rules) == 1
-
-
 def test_every_form_of_the_file_gives_the_same_draft(tmp_path: Path) -> None:
     frame = clinic(600)[["Patient ID", "visit", "stay (days)", "ward", "smoker"]]  # whatever a form may write in its own way
     text = frame.to_csv(index=False)

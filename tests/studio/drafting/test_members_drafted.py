@@ -77,4 +77,3 @@ def test_what_no_member_is_and_many_would_be_is_suggested_about_a_member(tmp_pat
     assert ("0", "yes") not in kept
     assert [rule.never for rule in found] == ["age < 1 and work == 'yes'"]
     assert found[0].expected == pytest.approx(expected)
-    assert found[0].active

@@ -30,9 +30,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthrelease.data.dates import DateFormat
 from synthrelease.studio.drafting.column_draft import LeftOut
-from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.columns import date_format, drafted_columns
+from synthrelease.studio.drafting.public_file import PublicFile, read_public_file
 from tests.helpers.drafts import draft
 from tests.studio.drafting.test_kinds import column, drafted
 
@@ -205,15 +206,48 @@ def test_a_date_at_a_fixed_distance_is_left_out_with_the_distance(tmp_path: Path
     assert [(each.source, each.because) for each in left_out] == [("bed", "the time from came to bed is always 3 days")]
 
 
-@pytest.mark.parametrize("other", ["%d-%b-%y", "%d.%m.%Y", "%d/%m/%Y", "%Y-%m-00", "00.%m.%Y"])
-def test_two_ways_of_writing_dates_are_named(other: str, tmp_path: Path) -> None:
+def written_in_two_ways(other: str, folder: Path) -> tuple[pd.DataFrame, PublicFile]:
+    """A table of days, of which four in ten are written in the other format, and its public file."""
     random = chance(10)
-    days = random.integers(0, 700, N)
-    ways = [days_after(date(2020, 1, 1), days), days_after(date(2020, 1, 1), days, other)]
-    mixed = np.where(random.random(N) < 0.6, *ways)
-    found = drafted(pd.DataFrame({"seen": mixed, "x": random.integers(0, 90, N)}), tmp_path)["seen"]
-    assert isinstance(found, LeftOut)
-    assert "its dates have 2 formats" in found.because
+    days, is_other = random.integers(0, 700, N), random.random(N) < 0.4
+    one, two = days_after(date(2020, 1, 1), days), days_after(date(2020, 1, 1), days, other)
+    frame = pd.DataFrame({"seen": np.where(is_other, two, one), "x": random.integers(0, 90, N), "iso": one})
+    frame[["seen", "x"]].to_csv(folder / "public.csv", index=False)
+    return frame, read_public_file(folder / "public.csv")
+
+
+@pytest.mark.parametrize("other", ["%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%b %d, %Y"])
+def test_two_formats_of_dates_are_read_where_each_text_fits_one(other: str, tmp_path: Path) -> None:
+    """The reference is the same table with all dates in the first format."""
+    frame, file = written_in_two_ways(other, tmp_path)
+    columns = {each.name: each for each in drafted_columns(file, {})[0]}
+    assert {columns[name].format for name in ("seen_year", "seen_month")} == {f"%Y-%m-%d or {other}"}
+    asked = [each.doubt or each.remark for each in columns.values()]
+    assert any("its dates have several formats" in each for each in asked)
+    format_ = DateFormat(f"%Y-%m-%d or {other}")
+    assert [str(format_.read(text)) for text in frame.seen] == [*frame.iso]
+    frame[["iso", "x"]].rename(columns={"iso": "seen"}).to_csv(tmp_path / "public.csv", index=False)
+    plain = {each.name: each for each in drafted_columns(read_public_file(tmp_path / "public.csv"), {})[0]}
+    assert {name: each.bins for name, each in columns.items()} == {name: each.bins for name, each in plain.items()}
+
+
+@pytest.mark.parametrize("other", ["%d-%b-%y", "%Y-%m-00", "00.%m.%Y"])
+def test_dates_that_no_format_has_are_left_out(other: str, tmp_path: Path) -> None:
+    (gone,) = drafted_columns(written_in_two_ways(other, tmp_path)[1], {})[1]
+    assert (gone.source, gone.because[:37]) == ("seen", "some of its dates have no format, or ")
+
+
+@pytest.mark.parametrize(("texts", "format_"), [
+    (["2020-01-31", "2020-01-05", "05/02/2020", "06/02/2020"], None),  # day or month: nothing settles it
+    (["2020-01-31", "2020-01-05", "05/02/2020", "16/02/2020"], "%Y-%m-%d or %d/%m/%Y"),
+    (["2020-01-31", "2020-01-05", "05/02/2020", "02/16/2020"], "%Y-%m-%d or %m/%d/%Y"),
+    (["2020-01-31", "25/02/2020", "02/16/2020"], "%Y-%m-%d or %d/%m/%Y or %m/%d/%Y"),
+    (["2020-01-31", "25/02/2020", "02/16/2020", "05/02/2020"], None),  # each of two formats fits the last
+    (["05/02/2020", "06/02/2020"], "%d/%m/%Y"),
+    (["20200131", "31012020"], None),  # numbers
+])  # fmt: skip
+def test_formats_are_chosen_only_where_no_text_fits_two_of_them(texts: list[str], format_: str | None) -> None:
+    assert date_format(texts) == format_
 
 
 @pytest.mark.parametrize(
