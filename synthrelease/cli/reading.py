@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthrelease.cli.terminal import err, progress_bars, screen
+from synthrelease.cli.terminal import err, print_or_write, progress_bars, screen
 from synthrelease.errors import InputError, VerificationFailed, listing, so_many
 from synthrelease.spec.requests import Config, File, Folder, Json, Key, Names, Number, Option, ReleasedFolder, Text
 
@@ -48,20 +48,11 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
     only : Compute this table, such as families or swapping. May be repeated. By default the whole page.
     out : Write to this file and overwrite an old one. By default print.
     """
-    from synthrelease.errors import OutputError
     from synthrelease.studio.reproduction.experiments import TABLES, page
 
     if unknown := set(only or ()) - set(TABLES):
         raise InputError(f"--only: expected names among {listing(TABLES)}, found {listing(sorted(unknown))}.")
-    text = page(only or ())
-    if out is None:
-        print(text, end="")
-        return
-    try:
-        out.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise OutputError(f"{out}: expected a file that can be written ({error.strerror}).") from None
-    screen.print(f"Wrote {out!s}.")
+    print_or_write(page(only or ()), out)
 
 
 def audit(
@@ -102,8 +93,7 @@ def audit(
         most = records or (MOST_RECORDS if release is None else RECORDS_OF_A_RELEASE)
         result = run_audit(parts=parts or PARTS, jobs=jobs, scope=scope, most_records=most, progress=progress)
     if out is not None:
-        out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
-        screen.print(f"All results are in {out!s}.")
+        print_or_write(json.dumps(result.document(), indent=2) + "\n", out)
     _print_result(result)
     if document is not None and result.sensitivities:
         _print_noise(document, sound=not result.violations)

@@ -15,6 +15,7 @@ from synthrelease.cli.terminal import (
     alike_in_words,
     cheaper_text,
     err,
+    print_or_write,
     print_plan,
     print_plans,
     print_untried,
@@ -148,17 +149,9 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     """
     from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 
-    text = schema_text(ACCEPTANCE_SCHEMA if acceptance else CONFIGURATION_SCHEMA)
-    if out is None:
-        print(text, end="")
-        return
-    if out.suffix != ".json":
+    if out is not None and out.suffix != ".json":
         raise OutputError(f"{out}: expected a file whose name ends in .json, found another. Nothing was written.")
-    try:
-        out.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise OutputError(f"{out}: expected a file that can be written ({error.strerror}).") from None
-    err.print(f"Wrote {out!s}.")
+    print_or_write(schema_text(ACCEPTANCE_SCHEMA if acceptance else CONFIGURATION_SCHEMA), out)
 
 
 def plan(
@@ -237,8 +230,8 @@ def _write_worksheet(specs: Sequence[ReleaseSpec], file: Path, rows: int | None)
     if len(specs) > 1:
         raise InputError(f"--worksheet: expected one configuration, found {len(specs)}.")
     check_free_name(file, "a file")
-    file.write_text(worksheet(specs[0], rows or usual_rows(specs[0])), encoding="utf-8", newline="\n")
-    err.print(f"Wrote {file!s}. Print the page, or save it as PDF, from a browser.")
+    print_or_write(worksheet(specs[0], rows or usual_rows(specs[0])), file)
+    err.print("Print the page, or save it as PDF, from a browser.")
 
 
 def _published(config: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from synthrelease.data.texts import alike, quoted_path, visible
-from synthrelease.errors import Interrupted, listing, percent
+from synthrelease.errors import Interrupted, OutputError, listing, percent
 from synthrelease.privacy.charges import NOT_COVERED, Charge, decimal_text
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.privacy.selection import StoppingLaw, nothing_where
@@ -122,6 +122,18 @@ class _Terminal:
 
 
 screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
+
+
+def print_or_write(text: str, out: Path | None) -> None:
+    """Print a text, or write it to a file in place of an old one. Raises OutputError if it cannot be written."""
+    if out is None:
+        print(text, end="")
+        return
+    try:
+        out.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise OutputError(f"{out}: expected a file that can be written ({error.strerror}).") from None
+    err.print(f"Wrote {out!s}.")
 
 
 @contextmanager

@@ -30,12 +30,7 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
             setting = "answered_by" if criterion.answered_by is not None else "line"
             expected = "a value with its own noise: with [partition], measurements describe another piece than the criteria"
             problems.add(f"criteria[{index}].{setting}", expected, "measurements", file=acceptance)
-    if release.selection.publish_measurements:
-        expected = "false: with [partition], the measurements describe another piece than the released criterion values"
-        problems.add("selection.publish_measurements", expected, "true")
-    if release.intended_queries:
-        expected = "none: with [partition], statistics describe a random piece, and give no bound for all rows"
-        problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
+    _check_whole(release, "partition", "the measurements describe another piece than the released criterion values", problems)
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
@@ -47,11 +42,15 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
     if release.input.rows == "exact":
         expected = '"private" or a number: with [split], an exact number of kept rows would be a fact about a secret piece'
         problems.add("input.rows", expected, '"exact"')
+    _check_whole(release, "split", "the measurements describe a piece, and give no estimate for the whole register", problems)
+
+
+def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
+    """Add a problem if statistics of one piece of the rows are asked for."""
     if release.selection.publish_measurements:
-        expected = "false: with [split], the measurements describe a piece, and give no estimate for the whole register"
-        problems.add("selection.publish_measurements", expected, "true")
+        problems.add("selection.publish_measurements", f"false: with [{table}], {piece}", "true")
     if release.intended_queries:
-        expected = "none: with [split], statistics describe a piece of the register, and give no bound for all rows"
+        expected = f"none: with [{table}], statistics describe one piece of the rows, and give no bound for all rows"
         problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
 
 

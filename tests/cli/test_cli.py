@@ -354,6 +354,12 @@ def test_no_command_says_1_rules(tmp_path: Path) -> None:
     assert not re.findall(r"\b1 (?:columns|rules|configurations|criteria|charges|times)\b", said)
 
 
+def test_a_schema_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
+    result = run("schema", "--out", tmp_path / "missing" / "schema.json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "expected a file that can be written" in words(result.stderr)
+
+
 def test_unknown_options_end_with_2() -> None:
     assert run("release", "--seed", "1").returncode == 2
     assert run("rehears", alone=True).returncode == 2
