@@ -217,7 +217,7 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
             {},
             "have no such bound one by one, only together",
         ),
-        ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "statistics describe a piece of the register"),
+        ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "statistics describe one piece of the rows"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes: dict[str, Any], place: str) -> None:
