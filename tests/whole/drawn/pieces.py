@@ -117,7 +117,7 @@ def faulty_register_cases() -> Iterator[Case]:
     apart = {_ONE: 1, _OTHER: 2}
     yield _register_case("a record of another number, charged to one piece", partial(_own, apart), _RENUMBERED, faulty=True)
     yield _register_case("a register split by a value", _by_value, faulty=True)
-    yield _register_case("a register split anew for the second release", _anew, faulty=True)
+    yield _register_case("a register split again for the second release", _anew, faulty=True)
 
 
 def _register_case(name: str, rows: Rows, right: Register = _NEW_VALUES, faulty: bool = False) -> Case:
