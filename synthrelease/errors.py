@@ -172,7 +172,7 @@ class InternalError(SynthreleaseError):
         self.failure = failure
         super().__init__(
             f"synthrelease stopped because of a mistake in the program or the machine: {failure}. The message is not shown, "
-            "because it could hold private values. The whole planned privacy budget counts as spent. Rehearse the same "
+            "because it could contain private values. The whole planned privacy budget counts as spent. Rehearse the same "
             "configuration on public data of the same layout to find the cause."
         )
 

@@ -67,7 +67,7 @@ STATED: list[tuple[str, Callable[[], str]]] = [
     ("docs/linked.md", lambda: f"with their hospital stays, at epsilon {up(total('visits'), 2)}."),
     ("docs/weights.md", lambda: f"Epsilon is {up(total('labour'), 2)}, pure"),
     ("docs/estimates.md", lambda: f"with `configs/births-published.toml`, epsilon {up(total('births-published'), 2)}."),
-    ("docs/accounting.md", lambda: f"2 × 4 = 8 in place of {up(2 * a_round(BIRTHS) + _BOTH, 2)} for the births."),
+    ("docs/accounting.md", lambda: f"2 × 4 = 8 instead of {up(2 * a_round(BIRTHS) + _BOTH, 2)} for the births."),
     ("docs/accounting.md", lambda: f"If one round costs epsilon {float(a_round(BIRTHS)):g} and 73 of 100"),
 ]  # fmt: skip
 """Page, and what stands there, said when it is asked: whoever collects tests loads no specification."""

@@ -250,7 +250,7 @@ def explained(bound: Bound) -> str:
         *(f"  {ratio}" for ratio in bound.ratios),
         *([f"  {bound.note}, so there is no bound"] if bound.note else []),
         "",
-        "Basis: limits of the true errors, from released figures",
+        "Basis: limits of the true errors, from released criterion values",
         *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
         *([f"  - {bound.measured}"] if bound.measured else []),
         "",
@@ -315,8 +315,8 @@ def _meaning(bound: Bound) -> str:
     if bound.acceptance is not None:
         if_so = f"If a round was accepted with probability {bound.acceptance:g} or more"
     return (
-        f"{if_so}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the figures, "
-        f"and {queries}"
+        f"{if_so}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the "
+        f"criterion values, and {queries}"
     )
 
 

@@ -46,7 +46,7 @@ SLOPES = (
     "The file: the noise of the sums of products is known. The noise in the other columns' part of a slope is approximated "
     "to first order (its bias to second order)."
 )
-EQUAL = "Population: equal variances around the line are assumed, because no published table holds all columns together."
+EQUAL = "Population: equal variances around the line are assumed, because no published table contains all columns together."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
 OF_MEMBERS = (
     "Members: roots are drawn with all their members. The similarity of members is estimated if a noisy table contains two "

@@ -134,7 +134,7 @@ class KeptRows:
             return spare
         raise InputError(
             f"expected a confidence below {1 - self.shortfall:g}, found {confidence:g}: with a probability of up to "
-            f"{self.shortfall:g} the rules kept fewer rows than the release worked with, and public rows filled up."
+            f"{self.shortfall:g} the rules kept fewer rows than the release used, and public rows were added."
         )
 
     def limits(self, risk: float) -> tuple[int, int]:

@@ -466,7 +466,7 @@ def _weight(text: str, release: AskedOf) -> str:
         raise InputError(f"{cut(text, 200)!r}: expected a release that names its design weight ([design] weight), found none.")
     if not np.isfinite(release.by_name[release.design.weight].value_limits).all():
         expected = f"classes of {release.design.weight!r} with limits (`bounds` of the column)"
-        raise InputError(f"{cut(text, 200)!r}: expected {expected}, found an open one, in which a weight may be anything.")
+        raise InputError(f"{cut(text, 200)!r}: expected {expected}, found an open class, in which a weight can have any size.")
     return release.design.weight
 
 

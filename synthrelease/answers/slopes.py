@@ -68,7 +68,7 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     joint = all(tables.number(part.columns) for part in question.parts)
     if question.weight and not joint:
         raise InputError(
-            f"{question.text!r}: expected one published noisy table that holds {listing(sorted(question.columns))} together, "
+            f"{question.text!r}: expected a published noisy table that contains {listing(sorted(question.columns))} together, "
             "found none: the variance of a weighted slope needs the squares of weights and of residuals."
         )
     moments = _moments(tables, question, joint)
@@ -142,8 +142,8 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
         gaps = [name for name in names if _may_lack(tables, name, slot)]
         if gaps and not joint:
             raise InputError(
-                f"expected columns without missing values, or one published noisy table that holds {listing(names)} together, "
-                f"so that the rows without a gap are known; found missing values in {listing(gaps)}, and no such table."
+                f"expected columns without missing values, or one published noisy table of {listing(names)} together, so "
+                f"that rows without missing values are known; found missing values in {listing(gaps)}, and no such table."
             )
         for first, second in combinations_with_replacement(range(size), 2):
             used = {names[position - 1] for position in (first, second) if position} | part.where.columns
@@ -214,8 +214,8 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
         if float((whitened**2 @ noises.variances).sum()) <= MOST_NOISE**2:
             return
     raise InputError(
-        f"expected columns whose sums of products stand out of their noise, found {listing(on)}: in these rows the noise "
-        "hides whether they vary, or vary apart from each other. Fewer columns, or more rows, may do."
+        f"expected columns whose sums of products exceed their noise, found {listing(on)}: in these rows the noise "
+        "hides whether they vary, or vary apart from each other. Ask for fewer columns, or for more rows."
     )
 
 

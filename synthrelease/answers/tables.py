@@ -70,7 +70,7 @@ class NoisyTables:
         if not published:
             raise InputError(
                 "expected a release with published noisy tables (measurements.json), found one without: its rows alone do not "
-                "say how far off they are. `synthrelease bound` gives the range that the released figures allow."
+                "say how far off they are. `synthrelease bound` gives the range that the released criterion values allow."
             )
         self.release = release
         self.kept = KeptRows.of(release)
@@ -218,8 +218,8 @@ class NoisyTables:
         if not reasons:
             reasons = ["each two of them were measured together, but not all of them"]
         return InputError(
-            f"expected columns that one published noisy table holds together, found {listing(names)}: {'; '.join(reasons)}. "
-            "`synthrelease bound` gives the range that the released figures allow."
+            f"expected columns that one published noisy table contains together, found {listing(names)}: {'; '.join(reasons)}. "
+            "`synthrelease bound` gives the range that the released criterion values allow."
         )
 
 

@@ -139,7 +139,7 @@ def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
     for package in (package for name, package in PACKAGES.items() if name in chosen):
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
         if changed:
-            lines.append(f"{package.name} cannot hold some names: {', '.join(changed)}. Labels have the original names.")
+            lines.append(f"{package.name} does not allow some names: {', '.join(changed)}. Labels have the original names.")
     return lines
 
 

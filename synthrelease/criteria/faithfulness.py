@@ -121,7 +121,7 @@ class Faithfulness(Criterion):
         """Yield the mistakes in `any_order`: it is set without [members], or the columns of members are not all compared in
         the same way."""
         if linked is None:
-            yield Mistake("any_order", "no such setting where the configuration has no [members]", "true")
+            yield Mistake("any_order", "no such setting in a configuration without [members]", "true")
             return
         treated = {name: how for how in ("exact", "within_one_bin", "ignored") for name in getattr(self, how)}
         for plain, same in zip(linked.names, zip(*linked.slots, strict=True), strict=True):

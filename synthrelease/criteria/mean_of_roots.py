@@ -128,7 +128,7 @@ class MeanOfRoots(Criterion):
         if unknown:
             return wrong
         if self.number == "agreement" and len(columns) < 2:
-            expected = "a column of members, of whom a root may have two"
+            expected = "a column of members, in a release in which a root may have two members"
             wrong.append(Mistake("column", expected, repr(self.column)))
         if self.number == "agreement":
             return [*wrong, *grouping_mistakes(setting, "column", columns[:1])]

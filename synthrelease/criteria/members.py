@@ -173,9 +173,9 @@ def _mistakes(
     schema = setting.schema
     linked, of = schema.linked, repr(criterion.of)
     alone = criterion.of != "members" and linked is not None and linked.most < 2
-    by_name, of_rows = criterion.not_by_name, "an epsilon: published measurements answer no figure of members"
+    by_name, of_rows = criterion.not_by_name, "an epsilon, because published measurements answer no criterion about members"
     checks = (
-        (linked is None, Mistake("of", "no such setting where the configuration has no [members]", of)),
+        (linked is None, Mistake("of", "no such setting in a configuration without [members]", of)),
         (alone, Mistake("of", "'members', because a root has at most one member", of)),
         (by_name, Mistake(by_name, "only tables that are named by their columns, beside `of`", "tables of other columns")),
         (criterion.answered_by, Mistake("answered_by", of_rows, repr(criterion.answered_by))),
@@ -200,7 +200,7 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
         if len(columns) == 2:
             yield from (mistake for column in columns for mistake in unnumbered(setting, "column", column))
             if name in criterion.own_values_of:
-                expected = "values = 'bins' beside a difference: it is one of the numbers of bins"
+                expected = "values = 'bins' beside a difference, which is computed from the numbers of bins"
                 yield Mistake("values", expected, "'own'")
 
 

@@ -81,7 +81,7 @@ class OutsideCriterion(Criterion):
 class ExplainedByItself(Explanation[OutsideCriterion]):
     """Explain a criterion of another package with the texts of its class."""
 
-    no_sensitivity: ClassVar[str] = "The package that the criterion is from claims the sensitivity."
+    no_sensitivity: ClassVar[str] = "The sensitivity is a claim of the package that contains the criterion."
     no_bounds: ClassVar[str] = "synthrelease does not know which bounds of other quantities follow from the figure."
     no_offender: ClassVar[str] = "synthrelease does not know which part of the table has the largest error."
 

@@ -474,7 +474,7 @@ class AdaptiveGenerator(Generator):
             unmeasured = [columns for columns, weight in self.weights(layout).items() if not weight]
             cells = JunctionTree.of(layout.sizes, unmeasured).largest
             if cells > DENSE_LIMIT:
-                expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
+                expected = f"tables of weight 0 that connect at most {DENSE_LIMIT} cells together"
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
@@ -506,7 +506,7 @@ class AdaptiveGenerator(Generator):
 
         rules = [mask.columns for mask in split_masks(background.plausibility.masks)]
         if JunctionTree.of(private.layout.sizes, rules).largest > DENSE_LIMIT:
-            raise RejectedRound("the rules tie too many cells together")  # known before anything is spent
+            raise RejectedRound("the rules connect too many cells")  # known before anything is spent
         tables = private.spend(charge, partial(opened, kind=kind, budget=budget, entropy=private.entropy))
         learned = learn(tables, private.layout, private.n, background, self.plan(private.layout))
         families = tuple(families_of(learned.fit.tree, learned.fit.shares))

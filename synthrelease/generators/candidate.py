@@ -191,4 +191,4 @@ def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: 
         if not missing:
             return table
         table = table + plausibility.filter(model.sample(missing, entropy))
-    raise RejectedRound("the model gives too little mass to plausible rows")
+    raise RejectedRound("the model gives too little probability to plausible rows")

@@ -162,7 +162,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.prior is None and not all(term.weight for term in self.terms):
-            yield "tables of weight 0 take what ties their columns together from a prior, and none is named"
+            yield "tables of weight 0 take the association of their columns from a prior, and no prior is named"
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -245,7 +245,7 @@ class MarginalsGenerator(MeasuringGenerator):
             clique = max(tree.cliques, key=lambda columns: layout.subset(columns).n_cells)
             yield Mistake(
                 field="tables",
-                expected=f"tables that, with the rules, tie at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
+                expected=f"tables that, with the rules, connect at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
                 found=f"{cells} cells in one clique of the model; of its columns the largest are {layout.largest(clique)}",
             )
 

@@ -175,4 +175,4 @@ def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
         return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):
         return own_total(counts.atoms, scored.columns, scored.own.own_steps(counts.transformation), scored.own.ends)
-    raise ValueError("expected rows that know their own values, found bins alone")
+    raise ValueError("expected rows with their own values, found only bins")

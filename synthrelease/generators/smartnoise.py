@@ -118,7 +118,7 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
     sets = [tuple(sorted(names.index(name) for name in clique if name in names)) for clique in model.cliques]
     tree = JunctionTree.of(layout.sizes, [columns for columns in sets if columns])
     if tree.largest > DENSE_LIMIT:
-        raise RejectedRound("the model ties too many cells together")
+        raise RejectedRound("the model connects too many cells")
     potentials = []
     for index, clique in enumerate(tree.cliques):
         with rejecting(ArithmeticError, np.linalg.LinAlgError, because="the library's model cannot be evaluated"):

@@ -156,8 +156,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
     apart = [summand for part in parts for summand in summands(part)]
     if not all(part.gaussian or part.pure for part in apart):
         raise BudgetError(
-            "Refused: beside a scout a release has Gaussian and pure parts alone. Other parts have no theorem under one cap. "
-            "Nothing was spent."
+            "Refused: after a scout a release may have only Gaussian and pure parts. For other parts there is no theorem about "
+            "one cap. Nothing was spent."
         )
     rho = sum((part.curve().rho for part in apart if part.gaussian), Fraction(0))
     return rho, sum((part.epsilon for part in apart if part.pure), Fraction(0))

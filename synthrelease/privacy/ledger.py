@@ -345,7 +345,7 @@ class Ledger:
             older = f"a ledger of {so_many(len(statement.entries), 'charge')} that is older or was changed"
             raise refusal(self.path, f"charge {head.number} as its head file has it", older, restore(self.path))
         if self.expect_head is not None and not statement.knows(self.expect_head):
-            advice = f"Give 16 digits or more of it; if they are right, this is an old copy. {restore(self.path)}"
+            advice = f"Give at least 16 digits of it. If they are right, this ledger is an old copy. {restore(self.path)}"
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)
         return statement
 
@@ -357,7 +357,7 @@ class Ledger:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
             raise BudgetError(
-                f"Refused: {self.path} knows no such piece of the register. No private data were read, nothing was charged."
+                f"Refused: {self.path} does not contain this piece. No private data were read, nothing was charged."
             )
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
@@ -377,7 +377,7 @@ class Ledger:
         if not spent + cost <= limit:
             if not limit:  # of delta
                 raise BudgetError(
-                    f"Refused: {self.path} allows {name} = 0, pure differential privacy alone, and this run costs {name} = "
+                    f"Refused: {self.path} allows {name} = 0, only pure differential privacy, and this run costs {name} = "
                     f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators; or, while the "
                     "ledger has no charges, open another one with --delta-limit in its place, and note that in the logbook."
                 )

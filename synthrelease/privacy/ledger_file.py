@@ -637,10 +637,10 @@ def _check_names(path: Path) -> None:
         raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the other links; make backups as copies")
     for name in _companions(path):
         if _is_odd(name):
-            advice = f"It is not of this program. {restore(path)}"
+            advice = f"This program did not write it. {restore(path)}"
             raise refusal(name, "a file that SQLite made", "a link or something else", advice)
     if os.path.lexists(path.with_name(path.name + "-journal")):
-        raise refusal(path, "no -journal file beside it", "one", f"It is not of this program. {restore(path)}")
+        raise refusal(path, "no -journal file beside it", "one", f"This program did not write it. {restore(path)}")
 
 
 def _is_odd(path: Path) -> bool:

@@ -457,7 +457,7 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
     ValueError : when the sample has no records, or more records than the population.
     """
     if not 0 < sampled <= population:
-        raise ValueError("a simple random sample has at least one record and at most those of the population")
+        raise ValueError("a simple random sample has at least one record, and at most as many as the population")
     share = Fraction(sampled, population)
     if loss.epsilon > _PRECISE:
         return Loss(loss.epsilon, tidy_up(share * loss.delta))

@@ -65,7 +65,7 @@ def without_message(kind: type[BaseException], error: BaseException | None, trac
     frames = traceback.extract_tb(trace)
     origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     sys.stderr.write(
-        f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could hold private values.\n"
+        f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could contain private values.\n"
     )
 
 

@@ -125,7 +125,7 @@ class PartitionRule:
         InputError : when there are fewer than two rows.
         """
         if n < 2:
-            raise InputError(f"expected at least 2 rows, because they are divided, found {n}.")
+            raise InputError(f"expected at least 2 rows, because the rows are divided, found {n}.")
         fit = min(max(int(n * self.fit), 1), n - 1)
         return fit, n - fit
 

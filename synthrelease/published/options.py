@@ -655,7 +655,7 @@ class GeographyPart(Part):
     @model_validator(mode="after")
     def _different(self) -> GeographyPart:
         if len({level.column for level in self.levels}) < len(self.levels):
-            raise ValueError("expected a column of its own for each level")
+            raise ValueError("expected a different column for each level")
         return self
 
     @property
@@ -691,7 +691,7 @@ class MarksPart(Part):
     @model_validator(mode="after")
     def _different(self) -> MarksPart:
         if len({group.column for group in self.groups}) < len(self.groups):
-            raise ValueError("expected a column of its own for each group")
+            raise ValueError("expected a different column for each group")
         return self
 
     @property

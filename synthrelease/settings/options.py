@@ -220,7 +220,7 @@ class CalibrationTable(SpecTable):
     Attributes
     ----------
     source : the published source of the totals. Totals that were counted in the private file are not allowed: they would be
-        published outside of the guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
+        published without a guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
     margins : the totals, one table for each margin. Margins that share columns must agree in the totals of these columns.
         Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     start : the column with `role = "weight"` whose representative values are the initial weights. Without `start` all rows
@@ -407,7 +407,7 @@ class DesignTable(SpecTable):
         number for all columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`,
         `source = "Survey report, table B.1"`.
     source : the published source of the design effects. It is required with `effect`, and not allowed without `effect`. A
-        design effect that was computed from the private file is not allowed: it would be published outside of the guarantee.
+        design effect that was computed from the private file is not allowed: it would be published without a guarantee.
         Example: `source = "Survey report, table B.1"`, `effect = 1.8`.
     """
 

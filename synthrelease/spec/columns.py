@@ -81,7 +81,7 @@ def _categories(table: ColumnTable) -> _Listed:
 def _codes(table: ColumnTable) -> _Listed:
     """Return the atomic bins of a column of codes, which has neither an order nor numbers. Raises ColumnError."""
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
-    why = "no numbers for codes, which are names (a column of kind = 'category' may have numbers)"
+    why = "no numbers, because codes are names (a column of kind = 'category' may have numbers)"
     _require(not table.numbers, "numbers", why, "some")
     _require(not table.ordered, "ordered", "it left out: codes have no order (kind = 'category' may have one)", "true")
     if isinstance(table.codes, str):
@@ -90,7 +90,7 @@ def _codes(table: ColumnTable) -> _Listed:
     _require(codes, "codes", "a codelist: a table of codes with their labels, or a CSV file", "none")
     _require(len(codes) <= MAX_BINS, "codes", f"at most {MAX_BINS} codes", f"{len(codes)}")
     readable("codes", labels)
-    _require(len(set(labels)) == len(labels), "codes", "a label of its own for each code", f"{_commonest(labels)!r} for two")
+    _require(len(set(labels)) == len(labels), "codes", "a different label for each code", f"{_commonest(labels)!r} for two")
     blank = next((code for code in codes if not code.strip()), None)
     _require(blank is None, "codes", "codes of at least one character (missing_values may be empty)", repr(blank))
     long = next((code for code in codes if table.characters and len(code) > table.characters), None)
@@ -296,7 +296,7 @@ def read_codelist(path: Path) -> Codelist:
             raise _problem(path, number, "each code once", f"{code!r} also in line {line_of[code]}")
         if label in code_with:
             actual = f"{label!r} also for {code_with[label]!r} in line {line_of[code_with[label]]}"
-            raise _problem(path, number, "a label of its own for each code (write its group or the code into it)", actual)
+            raise _problem(path, number, "a different label for each code (write its group or the code into it)", actual)
         labels[code], line_of[code], code_with[label] = label, number, code
         for level, group in zip(levels, inside, strict=True):
             groups[level][code] = group
@@ -378,11 +378,11 @@ def build_column(
         column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
     _check_missing_values(column)
     if table.outside_label is not None and column.outside != "bin":
-        raise ColumnError("outside_label", "it beside outside = 'bin' alone", f"outside = {column.outside!r}")
+        raise ColumnError("outside_label", "it only together with outside = 'bin'", f"outside = {column.outside!r}")
     if column.missing == "bin":
         return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
     if table.missing_label is not None:
-        raise ColumnError("missing_label", "it beside missing = 'bin' alone", f"missing = {column.missing!r}")
+        raise ColumnError("missing_label", "it only together with missing = 'bin'", f"missing = {column.missing!r}")
     return column
 
 
@@ -406,7 +406,7 @@ def _check_missing_values(column: Column) -> None:
     """Raise ColumnError if a text is both a category of the column and one of its missing_values."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
-        _require(text.strip() not in texts, "missing_values", "texts that stand for no category of the column", repr(text))
+        _require(text.strip() not in texts, "missing_values", "texts that belong to no category of the column", repr(text))
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
@@ -416,7 +416,7 @@ def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
     if label in taken or label in (groups or ()):
         raise ColumnError("missing_label", "a label that no bin and no group of the column has", repr(label))
     if column.kind != "category" and _is_bin(label, column.kind == "integer"):
-        raise ColumnError("missing_label", "a label that cannot be taken for a number", repr(label))
+        raise ColumnError("missing_label", "a label that does not look like a number", repr(label))
     return replace(
         column,
         atoms=column.atoms.with_missing(label),
@@ -505,14 +505,18 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
         )
     if not of_dates:
         if table.format is not None:
-            raise ColumnError("format", "it beside part or minus alone (it says how dates are written)", repr(table.format))
+            raise ColumnError(
+                "format", "it only together with part or minus (it says how dates are written)", repr(table.format)
+            )
         return None, None
     if table.kind != "integer":
-        raise ColumnError(of_dates[0], "it in a column of whole numbers (kind = 'integer') alone", f"kind = {table.kind!r}")
+        raise ColumnError(of_dates[0], "it only in a column of whole numbers (kind = 'integer')", f"kind = {table.kind!r}")
     if table.minus is None:
         return _date_format("format", table.format, table.part), None
     if table.part not in (None, "year"):
-        raise ColumnError("minus", "part = 'year' beside it (completed years between two dates), or no part (days)", table.part)
+        raise ColumnError(
+            "minus", "part = 'year' together with it (completed years between two dates), or no part (days)", table.part
+        )
     return _date_format("format", table.format, None), _date_format("minus_format", table.minus_format or table.format, None)
 
 

@@ -72,7 +72,7 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
             expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
             problems.add("geography.levels", expected, repr(level))
         elif level in release.columns:
-            problems.add("geography.levels", "levels that are no columns yet", repr(level))
+            problems.add("geography.levels", "levels that are not columns yet", repr(level))
         elif not level.isidentifier():
             problems.add("geography.levels", "names made of letters, digits and underscores", repr(level))
         elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:
@@ -82,7 +82,7 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     if lowest.characters is not None:
         problems.add(f"columns.{table.column}.characters", "none with [geography]", str(lowest.characters))
     if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
-        expected = "an outside_label that no area has, because it is an area of its own on every level"
+        expected = "an outside_label that no area has, because it is a separate area on every level"
         problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
     alternatives = release.transformations.get(table.column, list(lowest.alternatives))
     if len(alternatives) != 1 or alternatives[0] in table.levels:
@@ -170,7 +170,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
     """Add a problem for each mistake in the counted columns, and in the categories that stand for an indicator."""
     if release.linked is not None:
-        problems.add("marks", "no such table where a second file has members of a row", "both")
+        problems.add("marks", "no such table if a second file contains members of a row", "both")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:
         actual = f"{len(release.columns)} and {len(table.groups)} of groups"
         problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", actual)
@@ -200,6 +200,6 @@ def _check_marks(name: str, marks_table: MarksTable, release: ReleaseFile, probl
     elif strange := [label for label in marks if label not in labels]:
         problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))
     elif len(marks) == len(set(labels)):
-        problems.add(f"marks.yes.{name}", f"at least one category of {name!r} that is no indicator", "all of them")
+        problems.add(f"marks.yes.{name}", f"at least one category of {name!r} that is not an indicator", "all of them")
     elif unusable := [label for label in marks if "'" in label and '"' in label]:
         problems.add(f"marks.yes.{name}", "names of categories that do not contain two kinds of quotes", repr(unusable[0]))

@@ -359,7 +359,7 @@ def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
         if isinstance(table, dict) and isinstance(table.get("codes"), str)
     ]
     if listed:
-        expected = "no setting that names another file or is no part of a specification"
+        expected = "only settings that belong to a specification, and none that names another file"
         raise SpecError([Problem(file=NAME, path=path, expected=expected, found="a setting") for path in listed])
     shortlist, criteria = tables.pop("shortlist", None), tables.pop("acceptance", {})
     del tables["specification"]

@@ -113,7 +113,7 @@ def _installed(package: str) -> Distribution:
     try:
         installed = distribution(package)
     except PackageNotFoundError:
-        raise Unexpected("an installed package", f"none of the name {package}") from None
+        raise Unexpected("an installed package", f"none named {package}") from None
     origins = [file for file in installed.files or () if file.name == "direct_url.json"]
     edited = any(json.loads(file.read_text(encoding="utf-8")).get("dir_info", {}).get("editable") for file in origins)
     if not installed.files or edited:

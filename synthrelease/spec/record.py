@@ -38,7 +38,7 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
     if marked and release.input.one_row_per is None:
         problems.add(
             "input.one_row_per",
-            f"'respondent', because {marked[0]!r} is a weight: a file that was expanded by weight is outside of the guarantee",
+            f"'respondent', because {marked[0]!r} is a weight: the guarantee does not cover a file that was expanded by weight",
             "nothing",
         )
     for name in marked:
@@ -84,7 +84,7 @@ def check_stated(
         return
     rule = division(release)
     if rule is not None and rows.stated < 2:
-        problems.add("input.rows", "at least 2, because they are divided", str(rows.stated))
+        problems.add("input.rows", "at least 2, because the rows are divided", str(rows.stated))
     elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
         actual = str(rows.stated) if rule is None else f"{rows.stated}, of which {released} are in the piece that is scored"
         problems.add("input.rows", f"at least {promised}, as often as each released row must occur", actual)
@@ -182,7 +182,7 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
 def _quoted(labels: Iterable[str]) -> Iterable[str]:
     for label in labels:
         if "'" in label and '"' in label:
-            raise RuleError("labels that have no two kinds of quotes", repr(label))
+            raise RuleError("labels that do not contain two kinds of quotes", repr(label))
         yield f'"{label}"' if "'" in label else f"'{label}'"
 
 
@@ -340,7 +340,7 @@ def read_rules(
             if not of_members and any(isinstance(part, Count) for part in of_records(rule)):
                 raise RuleError("no count without [members]", "count(...)")
             if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=of_members)):
-                expected = "applies_to = ['synthetic'], since columns of a row are compared in their bins"
+                expected = "applies_to = ['synthetic'], because columns of a row are compared by their bins"
                 raise RuleError(expected, f"'raw' for {listing(in_bins)}")
             parsed.append((rule, table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))

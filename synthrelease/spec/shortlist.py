@@ -60,7 +60,7 @@ class VerdictTable(SpecTable):
     pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the table of two columns, averaged over the
         associated pairs: the first for a typical candidate (None without a candidate), the second for a table of independent
         columns.
-    lost : associated pairs of columns, "a:b", that no criterion judges and no table measures, and that the candidates lost.
+    lost : associated pairs of columns, "a:b", that no criterion tests and no table measures, and that the candidates lost.
     """
 
     judged: str = Field(pattern="^[0-9a-f]{64}$")
@@ -85,7 +85,10 @@ class VerdictTable(SpecTable):
         otherwise = f"or, to release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
-            yield expected, "criteria that it passes: the release would promise nothing about the associations of columns"
+            yield (
+                expected,
+                "criteria that such a table passes: the release would promise nothing about the associations of columns",
+            )
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
             expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
             actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of the table of two associated columns, on average"
@@ -95,7 +98,7 @@ class VerdictTable(SpecTable):
                 f"that no associated pair of columns is lost. Measure these pairs (add them to `tables` of [[generators]]) or "
                 "judge them (add them to `tables` of a criterion), and rehearse again. To release without these associations, "
                 f"name the pairs in {acceptance}: [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}]",
-                f"{so_many(len(lost), 'lost pair')} that no criterion judges and no table measures",
+                f"{so_many(len(lost), 'lost pair')} that no criterion tests and no table measures",
             )
 
 
@@ -355,7 +358,7 @@ def shortlist_text(
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
     if verdict is not None:
         lines += [
-            "# Associations of columns. `lost`: lost pairs that no criterion judges and no table measures. Other lost pairs",
+            "# Associations of columns. `lost`: lost pairs that no criterion tests and no table measures. Other lost pairs",
             "# are only in the acceptance file. `release` refuses a lost pair that the acceptance file does not name.",
         ]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")

@@ -102,7 +102,7 @@ def build_calibration(
         cell = f" of {pair.cell}" if pair.cell else ""
         problems.add(
             "calibration.margins",
-            f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) where margins share columns",
+            f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) if margins share columns",
             f"{pair.left_total:.9g}{cell} in the margin {pair.left.name}, {pair.right_total:.9g} in the margin "
             f"{pair.right.name}",
         )
@@ -165,7 +165,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     missing = [cell for cell in cells if cell not in totals]
     if missing:
         raise Unexpected(
-            "a total for every combination of groups, 0 where there is nobody", f"none for {' and '.join(missing[0])}"
+            "a total for every combination of groups, 0 if there is nobody", f"none for {' and '.join(missing[0])}"
         )
     if not sum(totals.values()) > 0:
         raise Unexpected("totals of which at least one is above 0", "none")
@@ -201,7 +201,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
                 f"bins of {column.name!r} that are made up of its bins ({listing(nearest.labels)})", repr(interval.label)
             )
     if missing and len(bins) == len(labels):
-        expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 where there are none"
+        expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 if there are none"
         raise Unexpected(expected, "none")
     group_of = [labels.index(label) for label in (*bins, *missing)]
     return tuple(group_of[group] for group in group_binning(column, bins).of_atom)
@@ -230,7 +230,7 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
     zeros = _never(margin, synthetic, transformations[0].schema) & (margin.table > 0)
     if zeros.any():
         cell = int(np.flatnonzero(zeros)[0])
-        expected = "a total of 0 where [[rules]] allow no released row"
+        expected = "a total of 0 if [[rules]] allow no released row"
         raise Unexpected(expected, f"{margin.totals[cell]:.9g} for {margin.cell_name(cell)}")
 
 

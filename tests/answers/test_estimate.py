@@ -286,7 +286,7 @@ def test_a_release_without_noisy_tables_is_sent_to_bound() -> None:
 
 
 def test_a_regression_within_the_noise_is_refused() -> None:
-    with pytest.raises(InputError, match="stand out of their noise"):
+    with pytest.raises(InputError, match="exceed their noise"):
         estimate(release(TABLE[:40], ("ab",), random=np.random.default_rng(0)), "slope b on a")
 
 

@@ -89,7 +89,7 @@ def test_a_weighted_slope_is_that_of_weighted_least_squares_with_its_sandwich_er
     assert "Weighted: every row counts with its w." in str(estimate(survey(ROWS), "slope y on a weighted"))
     tables = noisy_tables([Y, A, EXACT], ROWS, ["ya", "yw", "aw"], EXACTLY)
     in_pairs = replace(survey(ROWS), measurements=Measurements(tables=tables, times=1.0))
-    with pytest.raises(InputError, match="expected one published noisy table that holds 'a', 'w', 'y' together"):
+    with pytest.raises(InputError, match="expected a published noisy table that contains 'a', 'w', 'y' together"):
         estimate(in_pairs, "slope y on a weighted")
 
 
@@ -266,7 +266,7 @@ def test_bound_refuses_weights() -> None:
 
 def test_an_open_weight_class_without_a_limit_is_refused() -> None:
     unbounded = replace(CLASSES, upper=(12.0, 15.0, np.inf))
-    with pytest.raises(InputError, match="in which a weight may be anything"):
+    with pytest.raises(InputError, match="in which a weight can have any size"):
         estimate(survey(ROWS, unbounded), "share y == 1 weighted")
 
 

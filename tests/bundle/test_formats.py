@@ -208,7 +208,7 @@ def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: Package)
 def test_names_follow_the_rules_of_each_program() -> None:
     assert renamed(["if", "_x", "to"], STATA) == {"if": "v_if", "_x": "_x", "to": "to"}
     assert renamings(["if", "age"], ("stata", "spss")) == [
-        "Stata cannot hold some names: if is v_if. Labels have the original names."
+        "Stata does not allow some names: if is v_if. Labels have the original names."
     ]
     assert renamed(["if", "_x", "to"], SPSS) == {"if": "if", "_x": "v__x", "to": "v_to"}
     assert renamed(["Age", "age"], STATA) == {"Age": "Age", "age": "age"}

@@ -149,7 +149,7 @@ WRONG = {
     "no such column": ('column = "wage"\nnumber = "agreement"', r"column: expected a column .*'wage'"),
     "one of roots": (
         'column = "town"\nnumber = "agreement"',
-        r"column: expected a column of members, of whom a root may have two",
+        r"column: expected a column of members, in a release in which a root may have two members",
     ),
     "groups of members": ('column = "age"\nnumber = "agreement"\nby = ["work"]', r"by: expected a column .*'work'"),
     "no numbers": ('column = "work"\nnumber = "mean"\nrange = [0, 1]', r"column: expected a number for every bin of 'work_1'"),

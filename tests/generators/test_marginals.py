@@ -79,7 +79,7 @@ def test_anything_else_is_refused(text: str) -> None:
     [
         ({"tables": "a + + b"}, "found ''"),
         ({"tables": "0 a", "prior": "p.csv"}, "expected a table with a weight above 0"),
-        ({"tables": "a + 0 b"}, "from a prior, and none is named"),
+        ({"tables": "a + 0 b"}, "from a prior, and no prior is named"),
         ({"tables": "a", "prior_weight": 0}, "greater than 0"),
         ({"tables": "a", "prior_weight": float("nan")}, "prior_weight"),
         ({"tables": "a", "prior_weight": float("inf")}, "less than or equal to"),
@@ -288,7 +288,7 @@ def test_cliques_above_the_limit_are_refused_also_when_only_the_rules_make_them(
     assert 200**3 > DENSE_LIMIT > 200**2
     (found,) = mistakes("x:y:z", (200, 200, 200))
     assert found == (
-        f"tables: tables that, with the rules, tie at most {DENSE_LIMIT} cells together (fewer or smaller tables); "
+        f"tables: tables that, with the rules, connect at most {DENSE_LIMIT} cells together (fewer or smaller tables); "
         "8000000 cells in one clique of the model; of its columns the largest are 'x' (200 bins), 'y' (200 bins), 'z' (200 "
         "bins); None"
     )

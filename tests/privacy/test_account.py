@@ -343,7 +343,7 @@ def test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone(coins:
     last = coins.reserve(cost(3), "the third").head.hash
     copy = tmp_path / "copy" / coins.path.name
     assert load_ledger(copy).statement().epsilon == Fraction(7, 3)  # it does not know better
-    with pytest.raises(LedgerError, match="this is an old copy"):
+    with pytest.raises(LedgerError, match="this ledger is an old copy"):
         load_ledger(copy, expect_head=last[:16])
     for wrong in ("", last[:15], last[:16].upper() + "g", "0" * 64):
         with pytest.raises(LedgerError, match="16 digits"):

@@ -141,7 +141,7 @@ def test_a_total_where_rules_over_more_columns_allow_nothing_is_found(tmp_path: 
     first = 'never = "age < 30 and education == \'college\'"\napplies_to = ["synthetic"]'
     second = "[[rules]]\nnever = \"age < 30 and sex == 'male'\""
     rules = f"{first}\n\n{second}"
-    with pytest.raises(SpecError, match="expected a total of 0 where .* found 2 for sex male, age 15-29"):
+    with pytest.raises(SpecError, match="expected a total of 0 if .* found 2 for sex male, age 15-29"):
         load(
             tmp_path,
             margin('["sex", "age"]', '{ male = { "15-29" = 2, "30-74" = 1 }, female = { "15-29" = 2, "30-74" = 1 } }'),

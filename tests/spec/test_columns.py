@@ -258,7 +258,7 @@ def test_the_common_refinement_of_binnings_keeps_missing_values_apart() -> None:
         ({"missing": "bin", "missing_label": "both"}, "missing_label: expected a label that no bin .*, found 'both'"),
         ({"missing": "bin", "missing_label": "=1"}, "missing_label: expected labels of one line"),
         ({"missing": "bin", "missing_label": ""}, "missing_label: expected labels of one line"),
-        ({"missing_label": "gone"}, "missing_label: expected it beside missing = 'bin' alone, found missing = 'drop'"),
+        ({"missing_label": "gone"}, "missing_label: expected it only together with missing = 'bin', found missing = 'drop'"),
         ({"missing": "bin", "missing_values": [" Y"]}, "missing_values: expected texts that stand for no category .*' Y'"),
     ],
 )
@@ -289,9 +289,9 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"part": "month", "kind": "real"}, "part: expected it in a column of whole numbers .* alone, found kind = 'real'"),
-        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' beside it .* found month"),
-        ({"format": "%Y"}, "format: expected it beside part or minus alone"),
+        ({"part": "month", "kind": "real"}, "part: expected it only in a column of whole numbers .*, found kind = 'real'"),
+        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' together with it .* found month"),
+        ({"format": "%Y"}, "format: expected it only together with part or minus"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format with the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format with the day, found '%Y-%m'"),

@@ -189,7 +189,7 @@ def test_what_is_asked_of_a_table_neither_compares_columns_nor_counts() -> None:
     ("rule", "message"),
     [
         ("never = \"count(year < 3, face == 'head') > 1\"", r"no count without \[members\]"),
-        ('never = "year > other"', r"applies_to = \['synthetic'\], since columns of a row are compared in their bins"),
+        ('never = "year > other"', r"applies_to = \['synthetic'\], because columns of a row are compared by their bins"),
         ('never = "year > face"\napplies_to = ["synthetic"]', "columns of numbers where two are compared"),
     ],
 )
