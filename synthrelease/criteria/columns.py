@@ -125,7 +125,7 @@ ALL_COLUMNS = "all columns"
 
 
 OF_BINS = 'values = "bins" beside it: noisy tables have the number of rows in a bin, and not the own values of rows'
-"""The setting that a message asks for if measurements shall answer the criterion."""
+"""The setting that a message asks for if a criterion should be answered by measurements."""
 
 
 def usual_largest(n_columns: int) -> int:

@@ -214,7 +214,7 @@ _MANY = 20
 """Largest number of columns for which a draft compares tables of three columns. With more columns they take seconds in every
 round."""
 _MOST_BY = 6
-"""Largest number of columns to group a share of rows by."""
+"""Largest number of columns by which a drafted share of rows is grouped."""
 _BINS_OF_NEIGHBOURS = 12
 """Smallest number of bins for which the median may lie in a neighbouring bin: three bins are then at most a quarter of all."""
 _ROWS_FOR_A_CELL = 4

@@ -23,8 +23,8 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""Keys of `CountedRows.misfits`. READ, in place of a kind, counts the rows that were read. KEYS, in place of a column,
-counts members without a root."""
+"""Keys of `CountedRows.misfits`. READ instead of a kind counts the rows that were read. KEYS instead of a column counts
+members without a root."""
 
 DENSE = 2**24
 """Largest number of cells that are counted in one array (128 MiB; only the used part takes memory)."""

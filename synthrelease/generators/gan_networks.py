@@ -342,9 +342,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """Return the (draws, product of the sizes) products of each draw's shares over all columns. The first column varies
-    slowest.
-    """
+    """For each draw, return the products of its shares over all columns, as an array of shape (draws, product of the
+    numbers of bins). The first column varies slowest."""
     whole = np.ones((len(chunk), 1))
     for column in columns:
         whole = (whole[:, :, None] * column[chunk][:, None, :]).reshape(len(chunk), -1)

@@ -39,7 +39,9 @@ class Configuration:
 
 
 def join(column: Column, binnings: Sequence[Binning]) -> Binning:
-    """Return the coarsest common refinement of some binnings of a column. This is one of them if it refines all others."""
+    """Return the coarsest common refinement of some binnings of a column. If one of the binnings refines all
+    others, the result is this binning.
+    """
     for binning in binnings:
         if all(binning.refines(other) for other in binnings):
             return binning

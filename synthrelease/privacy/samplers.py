@@ -277,8 +277,8 @@ LARGEST_SCALE = 2**40
 """Largest standard deviation of rounded Gaussian noise. For larger ones, 32 bits of an offset would leave many results
 undecided."""
 _CELL_BITS, _BITS, _COARSE = 10, 32, 16
-"""Cells per unit (as bits), number of bits of an offset and of a coin that are read first, and number of bits of an offset
-that most coins need."""
+"""Cells per unit (as bits), the number of bits that are read first of an offset and of a coin, and the number of bits of an
+offset that decide most coins."""
 _SCALE_BITS = 32
 _HALF = 23
 
