@@ -505,18 +505,14 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
         )
     if not of_dates:
         if table.format is not None:
-            raise ColumnError(
-                "format", "it only together with part or minus (it says how dates are written)", repr(table.format)
-            )
+            raise ColumnError("format", "it only with part or minus (it says how dates are written)", repr(table.format))
         return None, None
     if table.kind != "integer":
         raise ColumnError(of_dates[0], "it only in a column of whole numbers (kind = 'integer')", f"kind = {table.kind!r}")
     if table.minus is None:
         return _date_format("format", table.format, table.part), None
     if table.part not in (None, "year"):
-        raise ColumnError(
-            "minus", "part = 'year' together with it (completed years between two dates), or no part (days)", table.part
-        )
+        raise ColumnError("minus", "part = 'year' with it (completed years between two dates), or no part (days)", table.part)
     return _date_format("format", table.format, None), _date_format("minus_format", table.minus_format or table.format, None)
 
 

@@ -85,10 +85,7 @@ class VerdictTable(SpecTable):
         otherwise = f"or, to release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
-            yield (
-                expected,
-                "criteria that such a table passes: the release would promise nothing about the associations of columns",
-            )
+            yield expected, "criteria that it passes: the release would promise nothing about the associations of columns"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
             expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
             actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of the table of two associated columns, on average"

@@ -290,8 +290,8 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
     ("fields", "message"),
     [
         ({"part": "month", "kind": "real"}, "part: expected it only in a column of whole numbers .*, found kind = 'real'"),
-        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' together with it .* found month"),
-        ({"format": "%Y"}, "format: expected it only together with part or minus"),
+        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' with it .* found month"),
+        ({"format": "%Y"}, "format: expected it only with part or minus"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format with the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format with the day, found '%Y-%m'"),
