@@ -251,7 +251,7 @@ class ColumnTable(SpecTable):
         "admitted"`, `minus_format = "%d/%m/%Y"`.
     format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a
         day). The default is yyyy-mm-dd, which also fits files with a type for dates. With `or`, a text is read in the first
-        format that it fits. Examples: `format = "%d.%m.%Y"`, `format = "%Y-%m-%d or %d/%m/%Y"`.
+        format that it fits. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
         `bounds = [15, 74]`.
     bounds_by : the source of the bounds, which shows readers that they are not from the private file. Example: `bounds_by =
