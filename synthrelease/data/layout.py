@@ -24,9 +24,7 @@ MOST_AXES = 32 if np.__version__.startswith("1.") else 64
 Columns = tuple[int, ...]
 """Positions of some columns of a layout. The choice of columns is public."""
 CellLimit = float
-"""Largest number of cells of a table. It may depend on how many cells of a private table occur: it affects time and memory,
-never the result.
-"""
+"""Largest number of cells of a table. It may depend on private counts: it affects time and memory, never the result."""
 
 
 @dataclass(frozen=True, kw_only=True)

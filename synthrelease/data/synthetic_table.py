@@ -14,9 +14,7 @@ from synthrelease.data.schema import Transformation
 # `rare_first` orders the cells of a public table so that systematic sampling preserves the totals of rare bins.
 
 RARE = 400
-"""A bin with fewer rows is rare. From this number on, the relative standard error of its total in a simple random sample is a
-twentieth or less.
-"""
+"""A bin with fewer rows is rare. From this number on, a total has a relative standard error of at most a twentieth."""
 
 
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -> np.ndarray:

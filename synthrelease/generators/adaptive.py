@@ -443,9 +443,7 @@ class AdaptiveGenerator(Generator):
     """Planned number of rounds for each column."""
 
     growth: ClassVar[float]
-    """A table's share of the budget is proportional, within limits, to its number of possible cells to this power. 0 gives
-    equal shares.
-    """
+    """A table's share of the budget grows, within limits, as its number of possible cells to this power. 0: equal shares."""
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:

@@ -69,9 +69,7 @@ class Generator(SpecTable):
 
     family: str
     guarantee: ClassVar[Guaranteed]
-    """The privacy definition of a fit: pure, zero-concentrated or approximate. It determines whether the budget is an epsilon
-    or a rho.
-    """
+    """The privacy definition of a fit: pure, zero-concentrated or approximate. The budget is an epsilon or a rho."""
 
     gaussian: ClassVar[bool] = False
     """Whether a fit at rho is also sqrt(2 rho)-Gaussian, if its charge states this (`privacy.curves`)."""

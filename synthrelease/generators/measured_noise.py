@@ -17,9 +17,7 @@ import numpy as np
 from synthrelease.privacy.grids import gaussian_scale, laplace_sd
 
 TABLE_CHANGE = 2
-"""Sensitivity of a table: replacing a record decreases one count and increases another, which is 2 in the l1 norm and 2 in the
-squared l2 norm.
-"""
+"""Sensitivity of a table, l1 norm and squared l2 norm: replacing a record decreases one count and increases another by 1."""
 
 _ROUNDED_UP = 1e-9
 """Relative bound on the rounding of a scale: the scale of drawn noise is the exact scale, rounded up."""

@@ -58,9 +58,7 @@ class LibraryGenerator(Generator):
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0
-    """Seconds of a fit of the births data with six columns. The library's optimiser takes nearly all of this time, and more
-    with more columns.
-    """
+    """Seconds of a fit to the births, six columns. The library's optimiser takes nearly all; more columns take longer."""
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
 

@@ -144,17 +144,13 @@ class PublishedRelease:
     """The survey design of the private file, if the release states one."""
 
     population: int | None = None
-    """The number of records in the population from which the private file is a simple random sample, if the release states
-    one.
-    """
+    """The size of the population of which the private file is a simple random sample, if the release states it."""
 
     linked: Linked | None = None
     """Which columns belong to roots and which to their members, if each row is a root with all its members; None otherwise."""
 
     functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that are functions of other columns in every row, each with these other columns; for example, region and
-    municipality.
-    """
+    """Columns that are functions of other columns in every row, each with these, such as region and municipality."""
 
     def __repr__(self) -> str:
         return (
@@ -211,8 +207,9 @@ class PublishedRelease:
 
         Returns
         -------
-        Association As a boolean, it is true if the rows preserve the association. `carried`, `how` and `through` give the
-        reason. `noise` and `mean_cell` are in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
+        Association
+            As a boolean, it is true if the rows preserve the association. `carried`, `how` and `through` give the reason.
+            `noise` and `mean_cell` are in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
 
         Raises
         ------

@@ -150,9 +150,7 @@ def draw_weighted(
 NO_GUARANTEE = "no guarantee"
 
 CopyRule = Literal["simple", "partial"]
-"""The rule for combining statistics of several copies (`studio.rehearsal.utility`): copies from one fit, or from one fit
-each.
-"""
+"""The rule for combining statistics of copies (`studio.rehearsal.utility`), of one fit or of one fit each."""
 
 
 class DoesNotFit(ValueError):
