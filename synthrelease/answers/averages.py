@@ -659,8 +659,8 @@ def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
     """Return the (n_cells,) number of a row in each cell, for each average of a question.
 
     For a share, the number is 1 in cells that meet the condition, otherwise 0. A mean has the representative values of bins
-    and, if values in a bin may differ, also their lowest and highest values. A median has one array for the first bin, the
-    first two bins and so on: 1 in these bins, otherwise 0.
+    and, if values in a bin may differ, also their lowest and highest values. A median has several arrays: one for the first
+    bin, one for the first two bins, and likewise up to all bins but the last. Each array is 1 in its bins and 0 elsewhere.
     """
     columns, question = part.columns, part.asked
     if not question.column:

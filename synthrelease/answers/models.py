@@ -180,9 +180,9 @@ class MeasuredModels:
     def _spread_around(self, model: Model, mean: float, most: float) -> float:
         """Return an upper estimate of the sum of squares around a mean.
 
-        The estimate uses a published noisy table of the column and takes each row as far from the mean as its bin allows. The
-        result is `most`, the largest value that the mean allows, if there is no such table, if the model covers only some rows,
-        or if the estimate exceeds `most`.
+        The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
+        allows. The result is `most`, the largest value that the mean allows, if there is no such table, if the model covers
+        only some rows, or if the estimate exceeds `most`.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:

@@ -193,7 +193,7 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Return the document with the checksums of the files with estimates and the possible errors of the counts in
+    """Return the document with two additions: the checksums of the estimate files, and the possible errors of the counts in
     estimates.csv.
     """
     part = document.estimates

@@ -316,8 +316,8 @@ def _library(package: Package) -> Any:
     ------
     InputError : when pyreadstat is missing, or pandas, whose frames pyreadstat writes.
     """
-    library("pandas", "pandas", f".{package.ending} files, as [bundle] formats asks", "formats")
-    return library("pyreadstat", "pyreadstat", f".{package.ending} files, as [bundle] formats asks", "formats")
+    library("pandas", "pandas", f".{package.ending} files, which `formats` in [bundle] requests", "formats")
+    return library("pyreadstat", "pyreadstat", f".{package.ending} files, which `formats` in [bundle] requests", "formats")
 
 
 def _written(package: Package, frame: Any, **settings: Any) -> bytes:

@@ -46,7 +46,7 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
     Parameters
     ----------
     only : Compute this table, such as families or swapping. May be repeated. By default the whole page.
-    out : Write to this file and overwrite an old one. By default print.
+    out : Write to this file and overwrite an existing file. By default print.
     """
     from synthrelease.studio.reproduction.experiments import TABLES, page
 

@@ -145,7 +145,7 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     Parameters
     ----------
     acceptance : Print the schema of the acceptance file. By default print the schema of the configuration.
-    out : Write to this file and overwrite an old one. By default print.
+    out : Write to this file and overwrite an existing file. By default print.
     """
     from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 

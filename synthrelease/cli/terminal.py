@@ -298,7 +298,7 @@ def said_in_words(spec: Any) -> list[str]:
 def print_untried(spec: Any, shortlist: Path | None = None) -> None:
     """Print a warning if the configuration and its acceptance file were never tried on public data.
 
-    Raises SpecError if the files were changed since they were tried.
+    Raises SpecError if the files have been changed since they were tried.
     """
     from synthrelease.spec.tried import NEVER, tried
 

@@ -86,7 +86,7 @@ class Explanation(Generic[Kind]):
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of one score on one core, beyond a few passes over the occupied cells."""
+        """Return the estimated time of one score on one core, in seconds, without a few passes over the occupied cells."""
         return 0.0
 
     @property

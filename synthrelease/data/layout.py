@@ -103,11 +103,11 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedIndicators:
-    """The rule that computes the atomic bin of a column of indicators from the bins of the columns of its group.
+    """One column combines a group of indicator columns. This rule computes its atomic bin from the bins of those columns.
 
     Attributes
     ----------
-    column : the position of the column of indicators in the layout.
+    column : the position of the combining column in the layout.
     marks : by the position of each column of the group, the (n_atoms,) amounts that a row with each atomic bin adds to the sum.
         Every column adds another power of 2 for a row with the indicator, and 0 for other rows.
     bins : the atomic bin for each sum.

@@ -164,8 +164,8 @@ class LazyTexts(Sequence[str | None]):
 
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_texts,) float64 numbers, and an (n_texts,) mask of the known numbers. A known number is exactly the
-        result of `float` for a text with this decimal mark. A text that is not marked as known may still be a number.
+        """Return (n_texts,) float64 numbers, and an (n_texts,) mask. If the mask is True, the number is exactly what `float`
+        gives for the text, read with this decimal mark. If the mask is False, the text may still be a number.
         """
 
     @cached_property

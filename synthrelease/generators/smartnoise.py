@@ -58,7 +58,7 @@ class LibraryGenerator(Generator):
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0
-    """Seconds of a fit to the births, six columns. The library's optimiser takes nearly all; more columns take longer."""
+    """Seconds of a fit to six columns of the births, nearly all in the library's optimiser. More columns take longer."""
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
 

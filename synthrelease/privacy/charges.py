@@ -216,8 +216,9 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
     """Charge mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta
     count.
 
-    Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. If any part is a curve,
-    all parts count as curves. The node then has the largest value of each coefficient, which is an upper bound on every curve.
+    Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. If any part is a Renyi
+    curve, all parts count as curves. Each coefficient of the resulting curve is the largest among the parts. So this curve is
+    an upper bound on the curve of every part.
 
     Raises
     ------

@@ -10,13 +10,13 @@ or fit models.
 with Pr[z] proportional to exp(-|z| / scale), so it may be negative. If `noise` is "rounded Gaussian", `rho` replaces `epsilon`,
 and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released` gives the
 index of the released bin that contains each of the `labels`. A sum's `value` is the sum of `steps` over all rows plus noise of
-its scale. `steps` has a whole number for every measured cell: the scores in the sum's name, from 0 for the lowest of all cells
-to 4096 for the highest. If own values of rows were added up, `own_values` replaces `steps`. It gives the smallest and the
-largest contribution of a row. The sum over rows is then n * least + value * (most - least) / 4096, up to the noise and half a
-step per row. If `noise` is "one noise", `together` consecutive sums share it, including this sum. Their noises z are drawn
-together with Pr[z] proportional to exp(-max|z_i| / scale). So the noises are not independent, and `epsilon` is the cost of all
-these sums. `sums` is absent if no sums were measured. The number of rows, n, is exact. The charge "generation" in release.json
-covers the measurements, so their use has no further cost.
+its scale. `steps` gives a whole number for every measured cell: the score that the sum's name defines, rescaled so that the
+lowest score of all cells is 0 and the highest is 4096. If own values of rows were added up, `own_values` replaces `steps`. It
+gives the smallest and the largest contribution of a row. The sum over rows is then n * least + value * (most - least) / 4096,
+up to the noise and half a step per row. If `noise` is "one noise", `together` consecutive sums share it, including this sum.
+Their noises z are drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So the noises are not independent, and
+`epsilon` is the cost of all these sums. `sums` is absent if no sums were measured. The number of rows, n, is exact. The charge
+"generation" in release.json covers the measurements, so their use has no further cost.
 """
 
 from __future__ import annotations

@@ -39,20 +39,20 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.models import charge_of
 from synthrelease.spec.release_spec import ReleaseSpec
 
-# The table of a release in two random pieces: one for fitting the generator, one for the criteria.
+# The table of a release, divided at random into two pieces: one for fitting the generator, one for the criteria.
 #
 # `PrivateCounts.fit` and `.score` are the table itself, so the same code serves a whole table and pieces.
 
 
 @dataclass(frozen=True)
 class PrivatePieces:
-    """The private table in two random pieces, each with a meter of its own."""
+    """The private table, divided at random into two pieces. Each has its own `Meter`, which allows each planned charge once."""
 
     fit: PrivateCounts
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the pieces with new meters. Each meter has the charges that read its piece."""
+        """Return the pieces with new meters. The meter of a piece allows the charges that read this piece."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:

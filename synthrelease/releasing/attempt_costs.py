@@ -53,7 +53,7 @@ class AttemptCost:
 
     Attributes
     ----------
-    configurations : number of generators of the family, counted with their hyperparameters.
+    configurations : number of configurations of the family. Each choice of hyperparameters counts as one.
     seconds : time on one core.
     megabytes : peak memory of the whole process.
     grows : the sizes with which the cost grows, in words.
@@ -205,8 +205,9 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
 
     Parameters
     ----------
-    rows : number of rows in the file, if the caller states it. Otherwise the first known one of these is used: the number that
-        the configuration states, the number of rows of the public table of the rehearsal, or the default `USUAL_ROWS`.
+    rows : number of rows in the file, if the caller states it. Otherwise the first of the following that is known is used: the
+        number that the configuration states, the number of rows of the public table of the rehearsal, or the default
+        `USUAL_ROWS`.
     """
     if rows is not None or spec.rows.stated is not None:
         n, source = rows or usual_rows(spec), ""

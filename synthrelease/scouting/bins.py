@@ -104,7 +104,9 @@ _PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter
 
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
-    """Return the period of each day from the first to the last day of the counts; none if days have bins of their own."""
+    """Return the period (ISO week, month, quarter or year) of each day from the first to the last day that was counted. The
+    result is empty if each day keeps its own bin, if at most half of the texts are days, or if the days are too far apart.
+    """
     days = {text: day for text in counts if (day := DateFormat(ISO).read(text)) and text == day.isoformat()}
     first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
     if 2 * len(days) <= len(counts) or last - first > LONGEST_SPAN:

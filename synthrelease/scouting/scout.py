@@ -111,11 +111,11 @@ class Scouting:
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
     def in_words(self) -> str:
-        """Return two sentences on what the scout measures and what it costs."""
+        """Return sentences on what the scout measures and what it costs."""
         return (
-            f"The scout measures {queries(self.columns)} noisy tables of {len(self.columns)} columns and costs epsilon "
-            f"{decimal_text(self.cap.alone)}. Scout and release together cost epsilon {decimal_text(self.cap.epsilon)}, delta "
-            f"{float(self.cap.delta):g}."
+            f"The scout measures {queries(self.columns)} noisy tables of single columns ({len(self.columns)} columns) and "
+            f"costs epsilon {decimal_text(self.cap.alone)}. Scout and release together cost epsilon "
+            f"{decimal_text(self.cap.epsilon)}, delta {float(self.cap.delta):g}."
         )
 
     @property

@@ -378,11 +378,11 @@ def build_column(
         column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
     _check_missing_values(column)
     if table.outside_label is not None and column.outside != "bin":
-        raise ColumnError("outside_label", "it only together with outside = 'bin'", f"outside = {column.outside!r}")
+        raise ColumnError("outside_label", "this setting only together with outside = 'bin'", f"outside = {column.outside!r}")
     if column.missing == "bin":
         return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
     if table.missing_label is not None:
-        raise ColumnError("missing_label", "it only together with missing = 'bin'", f"missing = {column.missing!r}")
+        raise ColumnError("missing_label", "this setting only together with missing = 'bin'", f"missing = {column.missing!r}")
     return column
 
 

@@ -105,8 +105,8 @@ def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[s
             expected = "trust = true before a package runs on the private file"
             raise SpecError.at(path, f"plugins[{index}]", expected, f"{table.package} without it. Nothing was spent")
         if table.package not in trusted:
-            expected = f"--trust {table.package} (trust=[{table.package!r}] in Python), as the configuration trusts it"
-            raise SpecError.at(path, f"plugins[{index}]", expected, "a command that does not. Nothing was spent")
+            expected = f"--trust {table.package} (trust=[{table.package!r}] in Python), to trust the package"
+            raise SpecError.at(path, f"plugins[{index}]", expected, "a command without this option. Nothing was spent")
 
 
 def _installed(package: str) -> Distribution:

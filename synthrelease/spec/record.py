@@ -289,15 +289,15 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
 def _person(unit: UnitTable, total: Charge) -> str:
     """Return sentences on the guarantee for a person with several records, or for a person that a key identifies."""
     loss = loss_of_group(total.epsilon, total.delta, unit.records)
-    protected = "by nothing: delta would be 1 or more" if loss is None else f"with epsilon = {decimal_text(loss.epsilon)}"
-    protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
+    level = "not protected: delta would reach 1" if loss is None else f"protected with epsilon = {decimal_text(loss.epsilon)}"
+    level += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
     why = f" ({unit.why})" if unit.why else ""
     if unit.key is None:
-        return f"A person has at most {unit.records} records{why} and is protected {protected}."
+        return f"A person has at most {unit.records} records{why} and is {level}."
     rows, lean = used_rows(unit.records, unit.order)
     return (
         f"Persons: {unit.key!r} identifies the person of each row. The release uses {rows}. All other rows, and rows without a "
-        f"key, are excluded{why}. {lean} All rows of a person are protected together {protected}. The key is never released. "
+        f"key, are excluded{why}. {lean} All rows of a person together are {level}. The key is never released. "
         "The number of persons is published; the number of their rows stays secret."
     )
 

@@ -206,7 +206,7 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
         expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
-        mistakes.append((expected, "others: rehearse again, and release with that shortlist"))
+        mistakes.append((expected, "others: rehearse again, and release with the new shortlist"))
     problems = [Problem(file=str(path), path="verdict", expected=expected, found=actual) for expected, actual in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
         expected = "attacks that agree with the claimed epsilon (docs/audit.md, When it contradicts a claim)"

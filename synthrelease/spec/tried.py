@@ -128,7 +128,7 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
     Raises
     ------
-    SpecError : if the files were changed since they were tried, or if a record cannot be read.
+    SpecError : if the files have been changed since they were tried, or if a record cannot be read.
     """
     state = standing(spec, shortlist)
     if isinstance(state, Changed):
@@ -183,7 +183,7 @@ def _readable(spec: ReleaseSpec) -> list[Tried]:
     return []
 
 
-WITHHELD = "The trial's result for associations is not shown: the files were changed since. Draft again, or rehearse them."
+WITHHELD = "The trial's result for associations is not shown: the files have changed since the trial. Draft or rehearse again."
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:

@@ -424,5 +424,5 @@ def test_a_verdict_is_about_what_was_rehearsed_and_not_about_what_it_costs(
     if not other:
         assert narrowed(spec, tmp_path / "verdict.toml").space.shortlist == (0,)
         return
-    with pytest.raises(SpecError, match="rehearse again, and release with that shortlist"):
+    with pytest.raises(SpecError, match="rehearse again, and release with the new shortlist"):
         narrowed(spec, tmp_path / "verdict.toml")

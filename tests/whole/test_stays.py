@@ -125,4 +125,4 @@ def test_up_to_three_rows_of_each_cost_three_times_the_epsilon_of_a_person(
     total = synthrelease.plan(config).total.epsilon
     code, said = said_by(monkeypatch, capsys, "plan", str(config))
     assert code == 0
-    assert f"protected together with epsilon = {decimal_text(3 * total)}" in " ".join(said.split())
+    assert f"together are protected with epsilon = {decimal_text(3 * total)}" in " ".join(said.split())

@@ -69,7 +69,7 @@ def search_engines(dataset: Dataset) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """The texts, in one language, of that part of the data card which is for everyone.
+    """The texts of the public part of the data card in one language.
 
     Attributes
     ----------

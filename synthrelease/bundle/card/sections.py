@@ -178,11 +178,11 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
     """Return Kish's effective sample size n^2 / sum of w^2. The equal rows of a cell with exactly `minimum_count` rows count as
     one draw of weight `minimum_count`. Every other row counts as one draw of weight 1.
 
-    A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, m times each (theory 7.1, minimum
-    count). Each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a sum, in addition to k for its own rows
-    as independent draws. This is k (m - k + 1) in all, at most the k m of blocks of m equal rows with one draw each. Cells that
-    had m rows before the projection count as blocks, too. So, apart from chance, the true effective size is not smaller than
-    the result.
+    A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly m
+    rows (theory 7.1, minimum count). Each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a sum, in
+    addition to k for its own rows as independent draws. This is k (m - k + 1) in all, at most the k m of blocks of m equal rows
+    with one draw each. Cells that had m rows before the projection count as blocks, too. So, apart from chance, the true
+    effective size is not smaller than the result.
     """
     counts, n = table.counts.counts, table.counts.total
     blocks = int((counts == minimum_count).sum())

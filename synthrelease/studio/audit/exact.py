@@ -3,7 +3,8 @@
 A criterion compares rows. In a plain world, a record is a row. In a world of roots with members, the rows of a root are its
 members, or the pairs of its members. So a table of records is first counted by its rows (`RowsOfRecords`). Each function takes
 all private tables at once, as counts of every distinct row, and one synthetic table. It returns numerators and one denominator,
-so that comparisons of values and of their differences are exact. Nothing here uses the code that releases use.
+so that comparisons of values and of their differences are exact. Nothing here uses the code that releases use. In docstrings,
+"bound" is the bound on the sensitivity of the value.
 """
 
 from __future__ import annotations
@@ -534,8 +535,8 @@ def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Codi
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the share of roots that get no similar synthetic root in a largest matching, with members in any order; bound 1/n
-    (theory 3.6, faithfulness).
+    """Return the share of roots that a largest matching leaves without a similar synthetic root, with members in any order;
+    bound 1/n (theory 3.6, faithfulness).
     """
     n, ours = int(synthetic.sum()), _cells_of(synthetic)
     similar = {

@@ -169,7 +169,7 @@ class ComparedFile:
     copies : number of tables that a method makes.
     generator : a function that returns a random generator for a key of whole numbers; the same for the same key.
     strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
-    risk : a function that returns (n_cells,) the group of risk of each cell.
+    risk : a function that returns (n_cells,) the risk group of each cell.
     epsilon : epsilon of the whole release; a method with a guarantee gets the same.
     swap, swap_key, swap_rate : the swapped columns, the columns that records must share (None: the method chooses), and the
         probability that a record is selected.

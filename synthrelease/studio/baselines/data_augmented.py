@@ -1,9 +1,9 @@
 """Make partially synthetic copies by data-augmented multiple imputation (DA-MI), for comparison on public data only.
 
 In DA-MI (Jiang 2025), quasi-identifiers X are replaced by draws from p(x | z, theta) p(w | x), with theta drawn from its
-posterior and W a noisy copy of X. The other columns Z are published unchanged. The noise of W, which may depend on the group of
-risk, decides whether the copies are closer to Rubin's imputation (no noisy copy) or to the original. **There is no guarantee**,
-because Z is published. A release refuses this method.
+posterior and W a noisy copy of X. The other columns Z are published unchanged. The noise of W, which may depend on the risk
+group, decides whether the copies are closer to Rubin's imputation (no noisy copy) or to the original. **There is no
+guarantee**, because Z is published. A release refuses this method.
 
 All models are tables: p(x | z) is the posterior of the frequencies in the finest group that is large enough, without the bins
 that rules forbid given the other columns. Several columns are drawn in order, each given Z and the earlier ones, and then in
@@ -55,8 +55,8 @@ class DataAugmented:
     ----------
     table : public counts.
     predictors : for each column of X, the other columns in the order in which they form groups.
-    masks : for each group of risk, the mask of each column of X.
-    risk : (n_cells,) the group of risk of each cell of the table, from 0; None for one group.
+    masks : for each risk group, the noise mask of each column of X.
+    risk : (n_cells,) the risk group of each cell of the table, from 0; None if there is only one group.
     plausibility : rules for the copies; a row that breaks a rule is drawn again.
     """
 
@@ -78,7 +78,7 @@ class DataAugmented:
 
     @cached_property
     def _groups(self) -> np.ndarray:
-        """Return the (n_rows,) groups of risk of the rows."""
+        """Return the (n_rows,) risk groups of the rows."""
         return np.repeat(np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk, self.table.counts)
 
     @cached_property
@@ -205,7 +205,7 @@ class _ColumnStep:
 
 
 class AugmentedImputation(Baseline):
-    """The method DA-MI: new draws of the columns that an intruder knows, with masks by group of risk."""
+    """The method DA-MI: new draws of the columns that an intruder knows, with a mask for each risk group."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))

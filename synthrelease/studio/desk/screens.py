@@ -244,8 +244,8 @@ def _off(grouping: GroupingError) -> str:
     """Return a clause with the error that the representative values cause in the column."""
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
-        f"a value is {off:.10g} from the representative value of its bin on average (standard deviation of the column: "
-        f"{grouping.spread:.3g}), and the mean of the column changes by {moved:+.10g}"
+        f"on average, a value differs by {off:.10g} from the representative value of its bin (standard deviation of the "
+        f"column: {grouping.spread:.3g}), and the mean of the column changes by {moved:+.10g}"
     )
 
 

@@ -415,7 +415,7 @@ MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
 """The largest number of characters of a list of categories in a rule. Longer lists are divided into several rules."""
 MOST_NAMED = 15
-"""The largest number of categories of a rule. Nobody can say of a longer list whether the rule is true of everybody."""
+"""The largest number of categories of a rule. With a longer list, nobody can judge whether the rule holds for all persons."""
 MOST_CELLS = 2**14
 """The largest number of cells of a table that a model needs for the suggested rules."""
 

@@ -235,7 +235,7 @@ class LeftOutOf:
 def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = False, take_over: bool = False) -> LeftOutOf:
     """Remove columns from a configuration and its acceptance file, keep the comments, and return the changes.
 
-    The changed files are loaded before they are written. Either both files are written or neither.
+    The changed files are checked by loading them, and only then written. Either both files are written or neither.
 
     Parameters
     ----------
@@ -436,7 +436,7 @@ class _References:
     def _imputation(self) -> None:
         match = self.tables.get("imputation", {}).get("match", [])
         if match and self.gone >= {*match}:
-            self.undecided.append("imputation.match would be empty. Name the columns in which donors must agree first")
+            self.undecided.append("imputation.match would be empty. First name other columns in which donors must agree")
             return
         for index, name in enumerate(match):
             if name in self.gone:

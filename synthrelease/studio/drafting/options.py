@@ -297,7 +297,7 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
 # changes two of its cells, and two cells of each joint table. Only public data are used here.
 
 MOST = 3
-"""From this number of indicators on, rows are one category of the column of a group."""
+"""Rows with at least this many indicators of a group are one category of the group's column."""
 MOST_OF_GROUP = 16
 """The largest number of indicators in a group, as [marks] allows it."""
 RARE = 0.1
@@ -312,9 +312,9 @@ class MarksDraft:
 
     Attributes
     ----------
-    groups : for the name of each column of a group, the names of the columns of its indicators.
+    groups : for each new column, by its name, the names of the indicator columns that it combines.
     yes : label of the rare category of each indicator.
-    n_before, n_lost : numbers of pairs that fits of the draft lose without and with the columns of the groups.
+    n_before, n_lost : how many pairs of columns lose their association in fits of the draft, without and with the new columns.
     """
 
     groups: Mapping[str, tuple[str, ...]]

@@ -638,7 +638,7 @@ def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable)
 # information.
 
 _ALMOST, _ALMOST_BESIDE = 0.98, 0.9
-"""The least share of rows in which almost identical columns agree: of all rows, and outside the most frequent pair."""
+"""The least share of rows in which almost identical columns agree: of all rows; of rows without the most frequent pair."""
 _FEWEST = 5
 """The smallest number of values of two almost identical columns. With fewer values, different columns often agree."""
 _ON_A_LINE = 20

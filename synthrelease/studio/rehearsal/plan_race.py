@@ -717,13 +717,13 @@ class PlanRace:
 
 
 _LEAST_FOR_AGREEMENTS = 5
-"""Least number of columns with two bins for agreements, which save too little noise with fewer (docs/generators.md).
-"""
+"""The smallest number of columns with two bins for which agreements of pairs are tried. With fewer columns, agreements reduce
+the noise too little (docs/generators.md)."""
 
 _MOST_FOR_OWN_TABLES = 30
-"""Largest number of columns for fits that find their own tables, and of columns with more than two bins beside agreements: for
-50,000 rows and 50 columns, trials of the first took 160 CPU s (2026-11-27), those of the second 257 (2026-11-28).
-"""
+"""The largest number of columns for which fits with tables of their own are tried, and the largest number of columns with more
+than two bins for which agreements are tried. For 50,000 rows and 50 columns, trials of such fits took 160 CPU s (2026-11-27),
+and trials of agreements 257 (2026-11-28)."""
 
 _MOST_BESIDE_ENOUGH = 15
 """Largest number of columns for fits that find their own tables if published tables preserve enough. For 23 columns of NIST's
@@ -769,8 +769,8 @@ def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
         return ""
     less = (f"{plan.way} ({so_many(round(100 * (best.share - plan.share)), 'point')} less)" for plan in others)
     sentences = [
-        f"In first trials at epsilon {float(drafted.total):g}, {best.way} preserved most of the associations: "
-        f"{shown_share(best.share)}. Next came {', '.join(less)}."
+        f"In first trials at epsilon {float(drafted.total):g}, {best.way} preserved the largest share of the "
+        f"associations: {shown_share(best.share)}. Next came {', '.join(less)}."
     ]
     if best.unpublished and not drafted.unpublished:
         sentences.append("The draft has published tables all the same, because readers can ask them.")

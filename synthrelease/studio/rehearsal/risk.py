@@ -22,7 +22,7 @@ def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
     return np.where(at < 0, 0, table.counts[at]) if len(table) else np.zeros(len(at), dtype=np.int64)
 
 
-# Groups of risk: how many other persons share a person's quasi-identifiers, and what becomes of each group.
+# Risk groups: how many other persons share a person's quasi-identifiers, and the risk figures of each group.
 
 GROUPS = ("low", "medium", "high")
 
@@ -81,12 +81,11 @@ def risk_report(
     """Return the non-private risk figures of M synthetic copies of one public table of n persons, by name.
 
     For a person i and a copy m let s be the number of synthetic rows that match i on the quasi-identifiers, and a the
-    number of those that agree with i in all other columns, too.
+    number of these rows that agree with i in all other columns, too.
 
     mean_risk : sum_i I_i / n, the expected share of persons whose own row is picked among the matches. I_i is the mean over the
         copies of 1/s, or of 0 where s = 0. This assumes, as the source does, that one of the matching rows belongs to the
-        person. Synthetic
-        rows belong to nobody, so this is an upper bound.
+        person. Synthetic rows belong to nobody, so `mean_risk` is an upper bound.
     highest_risk : the largest I_i.
     mean_risk_of_original : mean_risk if the original itself were released, for comparison.
     correct_attribution : mean over persons and copies of a/s, or of 0 where s = 0, from 0 to 1: how often a random match agrees
@@ -100,7 +99,7 @@ def risk_report(
     ----------
     copies : M >= 1 synthetic tables over the bins of the public one.
     quasi_identifiers : columns that an intruder knows of every person.
-    least_others : number of other persons among whom a person counts as hidden, for the groups of risk.
+    least_others : number of other persons among whom a person counts as hidden, for the risk groups.
 
     Raises
     ------
@@ -150,5 +149,5 @@ def risk_report(
 
 
 def _inverse(matches: np.ndarray) -> np.ndarray:
-    """Return 1 / s, and 0 without a match."""
+    """Return 1 divided by the number of matches, or 0 where there is no match."""
     return np.where(matches > 0, 1 / np.maximum(matches, 1), 0.0)

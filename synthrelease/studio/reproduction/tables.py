@@ -125,8 +125,8 @@ def running_example() -> tuple[dict[str, Respondents], dict[str, PostStrata]]:
 
 
 def strata() -> Rows:
-    """Return the largest weights, the choice of strata and the standard deviations of the running example, each as printed /
-    computed.
+    """Return the largest weights, the choice of strata and the standard deviations of the running example. Each cell has
+    the printed value and ours, separated by a slash.
     """
     example, (samples, sets) = printed()["strata"], running_example()
     alpha = 0.01 / selection_epsilon(1, score_sensitivity(list(sets.values())), "replace one")

@@ -84,7 +84,7 @@ function sines(angle, n) {
 }
 
 /* A t with Pr[|Z| <= t] >= confidence, Z = the weighted sum of the noises + a normal error.
-   noises: {laws, law, count} of each noise, its law and how many independent ones are in it. */
+   noises: {laws, law, count}: all distributions; for each noise, its place among them and the number of noises added up. */
 function halfWidth(noises, weights, normalVariance, confidence, step) {
   let variance = normalVariance,
     size = normalVariance > 0 ? step : 0,
