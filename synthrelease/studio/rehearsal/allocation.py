@@ -45,7 +45,7 @@ from synthrelease.spec.requests import AllocationRequest
 from synthrelease.studio.parallel import Progress, Run, running
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
 
-# What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
+# The parts of a budget: the measured terms of a `marginals` generator, and the joint test; and their notation in settings.
 
 Field = Literal["tables", "only_measured", "sums"]
 FIELDS: tuple[Field, ...] = ("tables", "only_measured", "sums")
@@ -320,12 +320,12 @@ def few_digits(value: Fraction) -> Fraction:
     return Fraction(f"{float(value):.{_DIGITS - 1}e}")
 
 
-# Populations that an allocation is tried on: the public table, and others that are made of it by thinning its rows.
+# Populations on which an allocation is tried: the public table, and others that are made from it by removing rows.
 #
-# A private table is another population than the public one that it is rehearsed on. A choice that is good on the public table
-# alone may rest on an accident of it: on how many rows its rarest bin has. So others are made: in three columns, drawn at
-# random, the rows on one side of a cut, drawn at random, too, are kept with probability 0.85. They have other shares, and about
-# a fifth fewer rows.
+# The private table is another population than the public table. An allocation that is good on the public table may be good only
+# by accident, for example because of the number of rows in its rarest bin. So other populations are made. In three columns,
+# drawn at random, the rows on one side of a random cut are kept with probability 0.85. These populations have other shares, and
+# about a fifth fewer rows.
 
 _COLUMNS, _KEPT_POPULATIONS = 3, 0.85
 _PRIOR_SHARE = 5
@@ -378,17 +378,18 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
     return table.with_counts(generator.binomial(table.counts, keep))
 
 
-# What the noise of every part takes from every criterion at an allocation, from tries in which all parts change at once.
+# The slopes: how much the noise of each part worsens each criterion, from tries in which all parts change at once.
 #
-# Parts in turn would need tries for each of them. Instead each try is made twice with the same luck: with every part's budget
-# times or over a factor, by a coin for each part, and the other way round. The difference is a sum over the parts, in which
-# the luck cancels; a few dozen of such pairs tell the summands, however many parts there are (a least squares fit in which
-# noise helps no criterion, and in which a part that is not heard of is taken to be without effect).
+# Changing one part at a time would need tries for each part. Instead each try is made twice with the same random numbers. A
+# coin for each part decides whether its budget is multiplied or divided by a factor; the second try does the opposite. The
+# random numbers cancel in the difference, which is a sum over the parts. A few dozen pairs of tries are enough to estimate the
+# summands by least squares, however many parts there are. In this fit, noise helps no criterion, and a part without evidence
+# has no effect.
 #
-# The slack of a criterion is taken to be linear in the noise deviations, b^(-p/2) at a budget b, with p = 2 for an epsilon and
-# p = 1 for a rho: so are the mean of distances and the largest of them, near to an allocation. So a step from it is bounded.
-# Its spread grows as its loss does. The weights of the step are those with which criteria are least likely to fail, in the sum
-# of exp(-z) over their deviations z from failing.
+# The slack of a criterion is assumed to be linear in the standard deviations of the noise, b^(-p/2) at a budget b, with p = 2
+# for an epsilon and p = 1 for a rho. Near an allocation this is true of means and maxima of distances, so a step is bounded.
+# The standard deviation of a slack grows in proportion to its loss. A step chooses the weights with which criteria are least
+# likely to fail: the smallest sum of exp(-z) over their distances z from failing, in standard deviations.
 
 FACTOR = 1.5
 """The two tries of a pair multiply or divide each budget by this factor."""
@@ -504,7 +505,7 @@ class SlopesOfParts:
         return best
 
 
-# One try of an allocation: a whole round on a public population, with its exact figures, judged as smoothly as can be.
+# One try of an allocation: a whole round on a public population, with exact criterion values and smooth measures of success.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -601,7 +602,7 @@ def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
     return np.array([attempt.chance(scale) for attempt in tries])
 
 
-# What tries say about an allocation.
+# The results of tries that judge an allocation.
 
 SMOOTH = 3.0
 """Least factor by which the noise of the joint test is widened."""
@@ -713,17 +714,17 @@ class Search:
         ----------
         goal : search for the smallest total with which tries succeed with this probability; None to divide the given total.
         """
-        # climb, from the weights of the specification; with a goal from the least total at which these reach it
+        # improve the weights of the specification; with a goal, begin at the smallest total with which they reach the goal
         first, total = self._divisible.start, self._divisible.total
         path = self._climbed(first if goal is None else self._at_least_total(first, goal))
 
-        # choose, on noise that the climb did not see
+        # choose the best of these allocations, on new noise
         chosen = self._best(path)
         if goal is not None:
             chosen = self._at_least_total(chosen, goal)
             first = self._scaled(first, self._divisible.total / total)
 
-        # judge, on noise and populations that nothing was chosen by
+        # judge the choice, on noise and populations that had no influence on it
         others = range(POPULATIONS, 2 * POPULATIONS)
         on_file = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
         on_others = self._compared([first, chosen], others, _JUDGED, "judged on other populations")

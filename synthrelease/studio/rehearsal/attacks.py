@@ -300,7 +300,7 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
     attacks = []
     fits = [fit for fit in evidence if not math.isnan(fit.log_ratio)]
     if fits:
-        # with a ratio of 1, the two twins are guessed in turn
+        # with a ratio of 1, the first and the second twin are guessed in turn
         right = [(fit.log_ratio > 0) == (fit.twin == 0) if fit.log_ratio else position % 2 for position, fit in enumerate(fits)]
         by_noise = float(np.mean([fit.allowed for fit in fits]))
         attacks.append(judged("the noisy tables", int(sum(right)), len(fits), by_noise))

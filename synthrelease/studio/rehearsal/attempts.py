@@ -222,7 +222,7 @@ def passing(figure: float | None, threshold: float, sensitivity: float | None, e
     return 1 - math.exp(-slack) / 2 if slack >= 0 else math.exp(slack) / 2
 
 
-# The columns that a release would have, for reading questions.
+# The columns that a release would have. They are needed to read questions.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,9 +252,9 @@ class BinnedColumns:
         return {column.name: column for column in self.schema}
 
 
-# Confidence intervals of a probability, and of a mean of figures in [0, 1], that hold for any number of trials.
+# Confidence intervals for a probability, and for the mean of values in [0, 1], which hold for any number of trials.
 #
-# `Looks` are intervals that may say themselves, on the way, that enough was tried.
+# With `Looks`, sampling stops early if an interval is narrow enough, and the interval still holds with the stated confidence.
 
 _EARLY = 0.3
 """Share of the error probability that is used by the early looks."""
@@ -393,10 +393,10 @@ def _divergence(first: float, second: float) -> float:
     return heads + tails
 
 
-# PublicTable: the only table that non-private figures are computed on, and the statement that it is public.
+# PublicTable: the only table from which non-private statistics are computed. It states why its data are public.
 #
-# Utility and risk figures compare synthetic rows with the exact original. On private data that would be a release without
-# noise, so the functions of this folder take a `PublicTable`, which nobody can build without saying why the data are public.
+# Utility and risk statistics compare synthetic rows with the exact original. On private data they would be a release without
+# noise. So the functions of this folder take a `PublicTable`, which cannot be built without the reason why the data are public.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -486,23 +486,24 @@ class PublicTable:
         return self.transformation.numbers(column)
 
 
-# A race in stages: configurations that pass often on public data get more attempts, the others are dropped.
+# A race in stages: configurations that are often accepted on public data get more attempts, and the others are dropped.
 #
-# Before the race a pilot of three attempts on a few configurations shows how much the figures of one configuration scatter. In
-# each stage every configuration that is still in the race is brought to that many attempts. Then
+# Before the race, a pilot of three attempts on a few configurations shows how much the criterion values of one configuration
+# vary. In each stage, every configuration that is still in the race gets attempts up to the number of the stage. Then a
+# configuration is
 #
-# - it is dropped when an upper bound of its acceptance probability is below the target, or below the lower bound of the last
-#   configuration that would make the shortlist;
-# - it is outrun when too many others are still in the race and did better (successive halving: the longer the stage, the fewer
-#   may run on);
-# - it is settled, and gets no more attempts, when its interval is narrow enough, or that of the chances of its candidates:
-#   these are probabilities over the noise of the criteria, and differ less than being accepted or not.
+# - dropped, if an upper bound of its acceptance probability is below the target, or below the lower bound of the last
+#   configuration that would be on the shortlist;
+# - outrun, if too many other configurations are still in the race and did better (successive halving: the later the stage, the
+#   fewer configurations stay);
+# - settled, without further attempts, if its interval is narrow enough, or the interval for the mean chance of its candidates.
+#   A chance is a probability over the noise of the criteria, and varies less than the outcomes "accepted" and "rejected".
 #
-# The upper bound is the smaller of two: the exact one from the number of accepted attempts (Clopper-Pearson), and one from the
-# figures (`upper_bound`), which drops after a single attempt what is far beyond a threshold.
+# The upper bound is the smaller of two: the exact bound from the number of accepted attempts (Clopper-Pearson), and a bound
+# from the criterion values (`upper_bound`), which drops a configuration far beyond a threshold after a single attempt.
 #
-# What is run next depends only on the results so far, not on the order in which they came, so an interrupted race goes on as if
-# nothing had happened.
+# The next attempts depend only on the results so far, not on the order in which these were found. So an interrupted race
+# continues as if it had not been interrupted.
 
 PILOT_SIZE, PILOT_ATTEMPTS = 60, 3
 STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)

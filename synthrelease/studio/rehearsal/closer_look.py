@@ -47,7 +47,7 @@ from synthrelease.studio.rehearsal.dependence import (
     valued,
 )
 
-# What a reader would conclude for each intended question from released rows alone, beside the truth of the public file.
+# The answers to intended questions from released rows alone, compared with the answers from the public file.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: C
     return float(by_bin @ numbers / by_bin.sum()) if by_bin.sum() else None
 
 
-# The criteria's exact figures of one public table as the release of another, and where each comes from.
+# The exact criterion values of one public table as the release of another, and the places of the errors.
 
 
 class PublicJudge:
@@ -184,7 +184,7 @@ def merged(table: Counts, configuration: Configuration) -> Counts:
     return table.merge(transformation.layout, transformation.maps)
 
 
-# The strongest pairs of columns that nothing in a release looks at: no criterion, and no table that is sure to be measured.
+# The strongest pairs of columns that are in no criterion, and in no table that is sure to be measured.
 
 MOST_PAIRS = 10
 MOST_TOLD = 200
@@ -305,7 +305,7 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
     return int(first), int(second)
 
 
-# What a projection takes from a table.
+# The rows of a table that a projection replaces by copies of other rows.
 
 
 def replaced(before: Counts, after: Counts) -> int:
@@ -315,10 +315,11 @@ def replaced(before: Counts, after: Counts) -> int:
     return int(np.maximum(0, before.counts - remaining).sum())
 
 
-# What to hold a figure against, on public data: a perfect release, the projection alone, and independent columns.
+# Reference values for a criterion, on public data: a perfect release, the projection alone, and independent columns.
 #
 # A perfect release is another sample of the same population: one half of the public file is judged as if it were the release of
-# the other half. No threshold below that can be met, and of a criterion that independent columns meet nobody learns anything.
+# the other half. A threshold below this value cannot be met. A criterion that independent columns meet shows nothing about
+# associations.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,7 +381,7 @@ def _largest(figures: Sequence[float]) -> float:
     return math.nan if any(math.isnan(figure) for figure in figures) else max(figures)
 
 
-# What a rehearsal has to say about a threshold: whether it can be met, and whether anybody learns anything when it is.
+# Problems of a threshold: it cannot be met, it is stricter than chance, or meeting it shows nothing.
 
 Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 

@@ -211,10 +211,10 @@ def _share(value: float) -> str:
     return f"{value:.1%}" if value >= 0.001 else "under 0.1%"
 
 
-# A configuration beside every method to compare with, on one public file: the same bins, the same criteria, the same figures.
+# A configuration and all methods to compare with, on one public file, with the same bins, criteria and statistics.
 #
-# A reviewer asks what other ways to protect the table would have given, with which guarantee. The configuration is the best of
-# a few of the specification's space, or of a shortlist; its copies are those of a release at its planned budget.
+# A reviewer asks how other methods would have protected the table, and with which guarantee. The configuration is the best of a
+# few from the specification's space, or from a shortlist. Its copies are those of a release at its planned budget.
 
 RELEASE = "release"
 """The name of the release among the methods."""
@@ -257,9 +257,9 @@ def compare_methods(
     InputError : for an unknown method or column, if the file does not fit, or if the release divides its rows ([partition]),
         which no other method does.
     """
-    # what cannot be compared is refused before anything is read
+    # refuse a request that cannot be compared, before anything is read
     request = checked_request(spec.schema.names, request)
-    _ = spec.plan.total  # and what has no guarantee
+    _ = spec.plan.total  # refuses a plan without a guarantee
     if spec.options.partition is not None:
         raise InputError(
             f"{spec.path}: expected a release of all rows, found [partition]. Its statistics describe a piece of the file, but "
@@ -281,13 +281,13 @@ def compare_methods(
                 yield result
                 progress(phase, done, len(arguments))
 
-    # the configuration whose bins all methods get: the best of a few, by one attempt each
+    # the configuration whose bins all methods get: the best of a few, with one attempt of each
     tried = sorted({step * len(spec.space) // TRIED for step in range(TRIED)})
     attempts = [(trials, [(c, 0)], spec.generation_budget) for c in tried]
     figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
     index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
 
-    # copies of the release, and tables of every method, judged alike
+    # copies of the release, and tables of every method, with the same statistics
     (release,) = results("the release", own_figures, [(trials, index, comparison)])
     arguments = [(trials, index, comparison, request, method) for method in request.method]
     by_method = results("methods to compare with", compare_baseline, arguments)

@@ -133,7 +133,7 @@ def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | Non
     return spec.with_budget(generation=Fraction(math.ceil(high * 10**digits), 1) / Fraction(10) ** digits)
 
 
-# What the answers of a survey are off by: drawing the sample, answers that are missing, and the noise, side by side.
+# The errors of a survey's answers: from drawing the sample, from missing answers, and from the noise.
 
 REPLICATES = 200
 """Number of samples that are drawn from the public file."""

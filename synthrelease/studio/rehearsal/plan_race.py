@@ -72,8 +72,8 @@ PRIOR_WEIGHT = 30
 """Number of records that the uniform prior of a drafted generator counts for. With 100 records, pure fits to 2,000 rows of
 Adult lose twice as many pairs (docs/appendix/benchmarks.md, agreements of pairs).
 """
-# Largest number of fits for a share (the third and fourth only if the first two differ); and the least part of Cramer's V,
-# the root of the mean square contingency in proportion, that a fit must preserve of a pair: otherwise the pair is lost.
+# Largest number of fits for a share (the third and fourth only if the first two differ). The least part of Cramer's V that a
+# fit must preserve of a pair, or the pair is lost. (V is proportional to the root of the mean square contingency.)
 _FITS, _LOST = 4, 0.5
 _WITHIN_REACH = 0.03
 """At a smaller epsilon, new tables are searched only if the old ones miss the wanted share by at most this difference."""

@@ -54,7 +54,7 @@ from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal
 from synthrelease.studio.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 
-# Results of a rehearsal in a SQLite file, written as they come, so that no crash loses more than the attempts in flight.
+# Results of a rehearsal in a SQLite file. Each is written at once, so that a crash loses only unfinished attempts.
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -309,7 +309,7 @@ class _Course:
         request, spec, planned = self.request, self.spec, self.spec.generation_budget
         goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
 
-        # race: attempts of all configurations at the planned budget, those that are far from the shortlist given up early
+        # race: attempts of all configurations at the planned budget; those far from the shortlist are dropped early
         now = time.monotonic()
         race_deadline = None if self.deadline is None else now + RACE_SHARE * (self.deadline - now)
         results: list[dict[int, AttemptResult]] = [{} for _ in range(len(spec.space))]
@@ -327,7 +327,7 @@ class _Course:
         # closer look: where the errors of a typical candidate are
         look = self._look(race, shortlist, results)
 
-        # budgets: the shortlist at other generation budgets, and the cheapest law of the number of rounds
+        # budgets: the shortlist at other generation budgets, and the cheapest distribution of the number of rounds
         by_budget = {planned: [result for c in shortlist for result in results[c].values()]}
         for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
             by_budget[generation] = self._budget(shortlist, generation)
@@ -337,7 +337,7 @@ class _Course:
         # copies: utility and risk without noise
         copies = self._copies(shortlist)
 
-        # attacks: what an intruder gets, beside what the guarantee allows
+        # attacks: how often an intruder is right, compared with what the guarantee allows
         attacks = self._attacks(shortlist, request.attacks)
 
         chosen = set(shortlist)
@@ -351,7 +351,7 @@ class _Course:
             criteria=criterion_advice(spec.criteria, shortlisted or further, request.noise_level, spec.noises),
             budgets=frontier(spec, by_budget, goal.level),
             proposal=proposal,
-            # half of the shortlist tells something about a private fit; no number does where nothing is fitted once
+            # a fit counts only with attempts of half of the shortlist; if rounds share no fit, all attempts count together
             outlook=outlook(
                 shortlisted, spec.selection_rule.law, max(1, (len(shortlist) + 1) // 2) if shares_luck(spec) else sys.maxsize
             ),
@@ -474,7 +474,7 @@ class _Course:
         done = 0
         if total and not self._late(deadline):
             self._tell(phase, done, total)
-            # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
+            # tasks are drawn as workers become free; when the time is used up, no more are drawn, and running tasks finish
             handed_out = (task for task in arguments if not self._late(deadline))
             try:
                 with closing(running(self.request.jobs)(action, handed_out)) as finished:

@@ -32,7 +32,7 @@ from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import read_toml, value_text
 
-# Bands: published tables show ranges of a column's values. Here each is a range of whole units, and all together cut cells.
+# Bands: ranges of a column's values in published tables, as ranges of whole units. Their limits divide a column into cells.
 
 MAX_BANDS = 1000
 """Largest number of bands of a table, and of categories of a column."""
@@ -284,7 +284,7 @@ def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
 
                 pq.write_table(pa.table({name: pa.array(values) for name, values in table.items()}), file)
             elif path.name.endswith(".gz"):
-                # neither a name nor a time in the header: they would make equal tables differ
+                # without a name and a time in the header, equal tables give equal bytes
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                     _write_csv(table, packed)
             else:
@@ -445,8 +445,8 @@ class FactsFile(SpecTable):
 
 # A column whose mean and standard deviation alone are published: a beta distribution, stretched over the column's values.
 #
-# It has exactly this mean and spread, never leaves the bounds, is close to a normal one far from them and leans away from
-# the nearer bound. (PERT planning uses it for the same reasons.)
+# The distribution has exactly this mean and standard deviation, and stays within the bounds. Far from the bounds it is close to
+# normal. Near a bound it is skewed away from the bound. (PERT planning uses it for the same reasons.)
 
 
 def check_moments(units: Units, mean: float, deviation: float) -> None:
@@ -466,7 +466,7 @@ def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.
     """Return the (..., n_cells) shares of the cells, for moments of shape (..., 2): mean and standard deviation."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
-    # a value is the nearest unit, so a cell of whole units starts half a unit before its first
+    # values are rounded to the nearest unit, so a cell starts half a unit before its first unit
     points = ((edges - 0.5 - low) / (high - low)).clip(0.0, 1.0)
     points[0], points[-1] = 0.0, 1.0
     return np.diff(betainc(alpha[..., None], beta[..., None], points))
@@ -665,7 +665,7 @@ def _words(combination: Sequence[Band]) -> str:
     return " and ".join(repr(band.label) for band in combination) or "all"
 
 
-# Reading a facts file, with every mistake in it told by its place.
+# Reading a facts file. Each mistake is reported with its place.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -768,7 +768,7 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
             yield Problem(file=file, path=f"{means[0]}.of", expected=expected, found=kind_of_column)
 
 
-# A family is the distribution of one column within every combination of its parents: the columns its tables show it by.
+# A family is the distribution of one column given its parents, the columns by which its tables are broken down.
 #
 # A family is fitted to all tables of its column at once. For this it needs the joint distribution of all parents.
 
@@ -851,7 +851,7 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
     start = spread(tables[finest].figures, tables[finest].bands, edges, interpolated=interpolated)[groups.rows[finest]]
     start = np.broadcast_to(start, shape)
     of_parents = GroupSums(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
-    # the parents' joint distribution after every table, so that all tables weigh the same when they disagree
+    # fit the parents' joint distribution after every table, so that contradictory tables have equal weight
     margins = [step for margin in published for step in (margin, of_parents)]
     fitted_table = fit((start * joint[..., None]).ravel(), margins).reshape(shape)
     totals = fitted_table.sum(axis=-1, keepdims=True)
@@ -1010,10 +1010,10 @@ def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups:
     return np.einsum(*operands, [len(needed) + axis for axis in range(len(parents))], optimize="greedy")
 
 
-# Rows of a surrogate, drawn column by column. Systematic sampling keeps counts as near to the facts as whole rows allow.
+# Rows of a surrogate are drawn column by column. Systematic sampling keeps counts as near to the facts as whole rows allow.
 #
 # The rows of one combination of given bands get evenly spaced orders (k + u) / m, k = 0..m-1, in random order, with one
-# random offset u. Of any interval of orders of length p they hold floor(p m) or ceil(p m), so every figure of the
+# random offset u. Any interval of length p contains floor(p m) or ceil(p m) of these orders, so every figure of the
 # combination is met to within one row (Madow & Madow 1944).
 
 MAX_ROWS = 100_000_000

@@ -191,7 +191,7 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
 
 # The combining rules: one estimate and one variance from the same analysis of M synthetic copies.
 #
-# Each kind of copy has its own (`Rule`); docs/appendix/benchmarks.md has how often their intervals hold the truth (`python -m
+# Each kind of copy has its own `Rule`. docs/appendix/benchmarks.md shows how often the intervals contain the truth (`python -m
 # tests.benchmarks.combining`).
 
 Rule = Literal["partial", "simple"]
@@ -514,7 +514,7 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
     design = np.column_stack(columns)
     means, response_mean = weights @ design / n, weights @ response / n
     spreads = np.sqrt(weights @ (design - means) ** 2 / n)
-    # a constant feature leaves rounding of its mean, not exactly 0
+    # for a constant feature, rounding of the mean may leave a small number instead of 0
     if (spreads <= 1e-12 * np.abs(design).max(axis=0)).any():
         return nothing
     standard = (design - means) / spreads
