@@ -382,9 +382,8 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
 #
 # Changing one part at a time would need tries for each part. Instead each try is made twice with the same random numbers. A
 # coin for each part decides whether its budget is multiplied or divided by a factor; the second try does the opposite. The
-# random numbers cancel in the difference, which is a sum over the parts. A few dozen pairs of tries are enough to estimate the
-# summands by least squares, however many parts there are. In this fit, noise helps no criterion, and a part without evidence
-# has no effect.
+# random numbers cancel in the difference, which is a sum over the parts. Least squares estimate the summands from a few dozen
+# pairs of tries, for any number of parts. In this fit, noise helps no criterion, and a part without evidence has no effect.
 #
 # The slack of a criterion is assumed to be linear in the standard deviations of the noise, b^(-p/2) at a budget b, with p = 2
 # for an epsilon and p = 1 for a rho. Near an allocation this is true of means and maxima of distances, so a step is bounded.

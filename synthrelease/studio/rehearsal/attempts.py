@@ -489,8 +489,7 @@ class PublicTable:
 # A race in stages: configurations that are often accepted on public data get more attempts, and the others are dropped.
 #
 # Before the race, a pilot of three attempts on a few configurations shows how much the criterion values of one configuration
-# vary. In each stage, every configuration that is still in the race gets attempts up to the number of the stage. Then a
-# configuration is
+# vary. In each stage, every remaining configuration gets attempts up to the number of the stage. Then a configuration is
 #
 # - dropped, if an upper bound of its acceptance probability is below the target, or below the lower bound of the last
 #   configuration that would be on the shortlist;

@@ -317,9 +317,8 @@ def replaced(before: Counts, after: Counts) -> int:
 
 # Reference values for a criterion, on public data: a perfect release, the projection alone, and independent columns.
 #
-# A perfect release is another sample of the same population: one half of the public file is judged as if it were the release of
-# the other half. A threshold below this value cannot be met. A criterion that independent columns meet shows nothing about
-# associations.
+# A perfect release is another sample of the same population: one half of the public file is judged as a release of the other
+# half. A threshold below this value cannot be met. A criterion that independent columns meet shows nothing about associations.
 
 
 @dataclass(frozen=True, kw_only=True)
