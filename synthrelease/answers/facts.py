@@ -66,8 +66,8 @@ class Knowledge:
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
             raise InputError(
-                f"{release.folder}: expected figures about all rows, found ones about {release.figures_about}: no bound for "
-                "all rows follows from them."
+                f"{release.folder}: expected figures about all rows, found figures about {release.figures_about}. "
+                "They give no bound for all rows."
             )
         self.release, self.n = release, release.n_rows
         check_confidence(confidence)

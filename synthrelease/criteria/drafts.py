@@ -129,7 +129,7 @@ class FileFacts:
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Return the columns of two frequent categories that can be dependent variables, most associated first."""
+        """Return the possible dependent variables with two frequent categories, the most associated column first."""
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
@@ -316,7 +316,7 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
     least, kind = max(300, 0.01 * file.n_rows), "difference_in_proportions"
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
-        yield f"{kind}: no column of two frequent values has groups that are large enough"
+        yield f"{kind}: no column with two frequent categories has a column to group by with large enough groups"
     remark = "no group's share of rows with this value, nor the overall share, may have an error above this"
     for column, by in groups:
         if by:

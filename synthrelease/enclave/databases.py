@@ -76,10 +76,10 @@ class _Column:
     """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal, and both
     or neither are typed values.
 
-    Texts are cached for the types in `_SAME_TEXT`, whose equal values have equal texts, and separately for each type, because
-    True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself; equal floats are the same number; a
-    NaN equals nothing. For other types the text is made each time, because some decimals cannot be compared, and equal moments
-    may have different offsets.
+    Texts are cached for the types in `_SAME_TEXT`: within such a type, equal values have equal texts. Each type has its own
+    cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal
+    floats are the same number. A NaN equals nothing. For other types the text is made each time, because some decimals cannot
+    be compared, and equal moments may have different offsets.
     """
 
     _SAME_TEXT = (str, int, float, bool, date)

@@ -418,8 +418,8 @@ _PARTS = 2**8
 
 
 def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw a bin for each of n rows, by the conditional probabilities given the bins of its parents. A bin of probability 0 is
-    never drawn.
+    """Draw a bin of a column for each of n rows, from the probabilities given the row's bins in the parent columns.
+    A bin of probability 0 is never drawn.
 
     Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. So most of the equal
     parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table). In the other parts the bin is

@@ -393,10 +393,10 @@ class RareBinsGenerator(MarginalsGenerator):
         A row in several rare bins counts in the first one, so name the rarest first. Measurements with rare bins are not
         published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
     pairs : "agreements" measures all pairs of columns with two bins in one step. It counts the rows in which the two columns of
-        a pair have the same bin, and the rows in the second bin of each column. The counts together get the weights of the
-        pairs' tables. They have less noise than the tables: with 20 columns about 0.7 times as much, or 0.4 times with Laplace
-        noise. With up to 22 columns the model uses all pairs that `tables` names, with more columns the strongest pairs.
-        Measurements are not published. Example: `pairs = "agreements"`.
+        a pair have the same bin, and the rows in the second bin of each column. All these counts together get the budget
+        that the pairs' tables would get. They have less noise than the tables: with 20 columns about 0.7 times as much, or 0.4
+        times with Laplace noise. With up to 22 columns the model uses all pairs that `tables` names, with more columns the
+        strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)

@@ -282,7 +282,8 @@ class Tilt:
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the factors of the cells' shares, up to a constant, and the change of the sum in units of its tolerance.
+        """Return the factors by which to multiply the shares of the cells, and the change of the sum divided by its tolerance.
+        The factors have an arbitrary common constant.
 
         Parameters
         ----------

@@ -428,7 +428,7 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Return whether the excluded records are at least the share `MANY_LEFT_OUT`. Documents must state this prominently."""
+        """Return whether the share of excluded records is at least `MANY_LEFT_OUT`. Documents must state this prominently."""
         return self.least >= MANY_LEFT_OUT * self.of
 
 

@@ -1,7 +1,7 @@
 """Provide repeatable noise, and no noise, for public data only. These sources give no privacy protection.
 
 Only rehearsals, simulations and dry runs on made-up rows use this module. The optimiser of a model uses it, too, after the
-measurements have their noise (tests/test_architecture.py). A release cannot be repeated.
+measurements have their noise (tests/test_architecture.py). A release takes its noise from elsewhere and cannot be reproduced.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The fields with the format number in documents of every format. Commitments use other names for them."""
+    """The fields that hold the format number, in documents of all formats. Commitments use other names for these fields."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 

@@ -337,7 +337,7 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 
     Privacy
     -------
-    Spends the charges of one round, `spec.plan.per_round`, each at most once (the fresh meter enforces it).
+    Spends the charges of one round, `spec.plan.per_round`. The `Meter` of the round allows each charge at most once.
     """
     return judge(spec, *generate(spec, configuration, private, prepared), prepared)
 

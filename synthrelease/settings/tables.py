@@ -430,7 +430,7 @@ class ReleaseFile(SpecTable):
         Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     models : questions for which the release measures separate sums. Example: `models = [{ question = "mean parity" }]`,
         `budget.models = "1/10"`.
-    plugins : other packages whose criteria and generators are named here. Example: `plugins = [{ package = "copula-example",
+    plugins : other packages whose criteria or generators the release uses. Example: `plugins = [{ package = "copula-example",
         version = "0.1.0", sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
     bundle : further formats of the release, at no cost. Example: `bundle.formats = ["r"]`.
     card : the steward's words on the data card. Example: `card.licence = "CC-BY-4.0"`.

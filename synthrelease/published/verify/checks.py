@@ -128,8 +128,8 @@ class Report:
         if self.key_given:
             return f"The key that you gave signed the files. Its owner vouches for them. Its fingerprint: {self.signed_by}."
         return (
-            "The key in the folder signed the files. This shows who made them only if the publisher has made known its "
-            f"fingerprint: {self.signed_by}."
+            "The key in the folder signed the files. The signature shows who made the files only if the publisher has "
+            f"announced the fingerprint of this key: {self.signed_by}."
         )
 
     @property

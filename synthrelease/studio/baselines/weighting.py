@@ -52,7 +52,7 @@ class PostStrata:
             raise ValueError("expected a total above 0 for every stratum that some bin belongs to")
 
     def weights(self, respondents: Respondents) -> np.ndarray:
-        """Return (n,) the weight of every respondent: base weight x total / base weights of the stratum."""
+        """Return the n weights of the respondents: base weight x total of the stratum / sum of the stratum's base weights."""
         strata, base = self._strata(respondents), respondents.base_weights
         return base * (self.totals / np.maximum(self._sums(respondents), np.finfo(float).tiny))[strata]
 

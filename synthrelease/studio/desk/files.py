@@ -129,7 +129,7 @@ class BothTexts:
 
     @property
     def seen(self) -> str:
-        """A digest of the files, by which an edit checks that they are as its page showed them."""
+        """A digest of the files. It shows whether they have changed since the page showed them."""
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
@@ -197,7 +197,7 @@ class DeskFiles:
         Parameters
         ----------
         seen : digest of the files that the page showed.
-        steps : function for the changes of each control.
+        steps : for each control, the function that returns its changes.
 
         Raises
         ------

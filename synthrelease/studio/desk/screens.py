@@ -241,11 +241,11 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
 
 
 def _off(grouping: GroupingError) -> str:
-    """Return a clause with the error that the representative values cause in the column."""
+    """Return a sentence on the error that the representative values cause in the column, without its full stop."""
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
-        f"on average, a value differs by {off:.10g} from the representative value of its bin (standard deviation of the "
-        f"column: {grouping.spread:.3g}), and the mean of the column changes by {moved:+.10g}"
+        f"If each value is replaced by the representative value of its bin, it changes by {off:.10g} on average (standard "
+        f"deviation of the column: {grouping.spread:.3g}), and the mean of the column changes by {moved:+.10g}"
     )
 
 

@@ -104,8 +104,9 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> 
 def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:
     """Return the column with rare categories merged, so that categories have at least the smallest share of the rows.
 
-    Ordered categories are merged with neighbours, categories within larger ones with each other, and other rare categories into
-    one bin. If no category is frequent enough, the five most frequent ones are kept.
+    A rare category is merged with its neighbours if the categories are ordered. If there are larger categories, it is merged
+    with other rare categories in the same larger category. Otherwise all rare categories are merged into one bin. If no
+    category is frequent enough, the five most frequent ones are kept.
     """
     if column.ordered:
         return with_neighbours_joined(column, floor.share)

@@ -502,7 +502,7 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 
 def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Return the columns with only the first design weight, as [design] has one. Replicate weights are left out, too."""
+    """Return the columns without further design weights: [design] accepts only one. Replicate weights are left out, too."""
     first, *others = [column.source for column in columns if column.weight] or [""]
     because = (
         f"it looks like another design weight. [design] has one, here {first!r} (`--leave-out {first!r}` drafts the next one)"

@@ -240,8 +240,10 @@ def settle(
 ) -> tuple[AcceptanceDraft, DraftStanding]:
     """Return the criteria with thresholds and budgets that fits to the public file can meet, and the quality of the draft.
 
-    Criteria that say little are removed. A threshold is a round number above the difference of two halves of the file and above
-    the criterion values of `ATTEMPTS` noisy fits, with a margin for the noise of the test.
+    A criterion is removed if independent columns would pass or nearly pass every threshold that fits can meet, if each such
+    threshold is too large for the statistic, or if the noisy test would need too much epsilon. A threshold is a round number
+    above the difference of two halves of the file and above the criterion values of `ATTEMPTS` noisy fits, with a margin for
+    the noise of the test.
 
     Parameters
     ----------

@@ -488,14 +488,14 @@ def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Raced:
-    """One plan, and the share that its fits preserve.
+    """One plan, and the share of the associations that its fits preserve.
 
     Attributes
     ----------
     total : epsilon of the whole release.
     purse : budget of the tables.
     told : the measured tables.
-    kept : the share that the fits preserve; None if a fit fails.
+    kept : the share of the associations that the fits preserve; None if a fit fails.
     unpublished : the measuring method in place of published tables: agreements of pairs, or tables that the generator finds.
         Empty for published tables.
     """

@@ -159,7 +159,7 @@ def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
     try:
         connection = sqlite3.connect(path, timeout=60)
     except sqlite3.Error as error:
-        raise OutputError(f"{path}: expected a file that can be opened, found one that cannot ({error}).") from None
+        raise OutputError(f"{path}: the file cannot be opened ({error}).") from None
     try:
         yield RehearsalStore(connection, _checked(connection, path, about))
     except sqlite3.OperationalError as error:

@@ -594,8 +594,8 @@ def _published(
     bands: tuple[Band, ...],
     rows: Mapping[tuple[Band, ...], np.ndarray],
 ) -> PublishedFigures:
-    """Return the arrays over all combinations of bands, from the rows by combination. Raises Unexpected for a missing
-    combination.
+    """Arrange the rows, one for each combination of bands, in an array with an axis for each banded column. Raises Unexpected
+    if a combination has no row.
     """
     given_bands = []
     for axis, name in enumerate(table.given):

@@ -116,7 +116,7 @@ def test_limits_are_written_with_the_numbers_of_new_bins_and_undone(coins: Coins
     before = coins.texts()
     page = coins.browser.get("/columns").text
     assert 'data-places="1 2 3 4 5 6 7 8"' in page
-    assert "With them, a value is 0.5 from the representative value of its bin" in page  # 1 and 2 are 1.5, and so on
+    assert "by the representative value of its bin, it changes by 0.5 on average" in page  # 1 and 2 are 1.5, and so on
     assert coins.post("columns", "limits:year:pairs", limits="3; 5 8").status_code == 303
     year = load_spec(coins.config).schema["year"]
     assert limits_of(year) == {"pairs": (3, 5, 8)}

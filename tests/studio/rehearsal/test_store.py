@@ -143,13 +143,13 @@ def test_a_folder_in_the_place_of_the_file_is_a_clear_error(path: Path) -> None:
     with pytest.raises(OutputError) as caught, open_store(path, ABOUT):
         pass
     assert str(caught.value) == (
-        f"{path}: expected a file that can be opened, found one that cannot (unable to open database file)."
+        f"{path}: the file cannot be opened (unable to open database file)."
     )
 
 
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "attempts.sqlite"
-    with pytest.raises(OutputError, match="expected a file that can be opened, found one that cannot"), open_store(path, ABOUT):
+    with pytest.raises(OutputError, match="the file cannot be opened"), open_store(path, ABOUT):
         pass
     assert not path.parent.exists()
 
