@@ -172,8 +172,8 @@ MAX_CELLS = 10_000
 """Largest number of cells of the program. With more, bins that the query does not distinguish are merged."""
 
 MAX_ENTRIES = 400_000
-"""Largest number of entries of the program's matrix. Beyond it, sub-tables are left out, so that bounds are wider but still
-valid."""
+"""Largest number of entries of the program's matrix. In larger programs, sub-tables are left out: bounds are then wider,
+but valid."""
 
 
 def build_facts(
@@ -214,8 +214,8 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return a lower bound on the number of rows of the file in each group of a column that have a value of `averaged`. None as
-    the column means all rows.
+    """Return a lower bound on the number of rows of the file in each group of a column that have a value of `averaged`. If the
+    column is None, all rows are one group.
 
     The bound comes from the table of the column or, if the averaged column can have missing values, from the table of both
     columns.

@@ -216,9 +216,9 @@ round."""
 _MOST_BY = 6
 """Largest number of columns by which a drafted share of rows is grouped."""
 _BINS_OF_NEIGHBOURS = 12
-"""Smallest number of bins for which the median may lie in a neighbouring bin: three bins are then at most a quarter of all."""
+"""Smallest number of bins for which the median may lie in a neighbouring bin: three bins are at most a quarter of such bins."""
 _ROWS_FOR_A_CELL = 4
-"""Rows of the file for each cell of the columns in faithfulness, so that most rows have a similar row."""
+"""Least number of rows of the file per cell of the columns in faithfulness, so that most rows have a similar row."""
 
 
 def _share(part: float) -> float:

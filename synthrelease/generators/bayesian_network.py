@@ -112,9 +112,9 @@ class BayesianNetwork:
         """Yield n whole rows, grouped into cells. Any number of columns is possible, even if a cell number would not fit into
         64 bits.
 
-        The rows come in pieces of about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take much
-        memory; rows that get their bins evenly come in one piece. The distribution of the rows does not depend on the pieces
-        (theory 12.18, rows in pieces).
+        The rows are yielded in pieces of about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take
+        much memory. Rows that get their bins evenly are yielded in one piece. The distribution of the rows does not depend on
+        the pieces (theory 12.18, rows in pieces).
         """
         cells = self.most_cells(len(self.families))
         frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
@@ -421,9 +421,9 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     """Draw a bin of a column for each of n rows, from the probabilities given the row's bins in the parent columns.
     A bin of probability 0 is never drawn.
 
-    Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. So most of the equal
-    parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table). In the other parts the bin is
-    searched.
+    Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. So all numbers
+    in most of the equal parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table). In the other
+    parts the bin is searched.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 # distinct precisions.
 
 _CERTAIN = 100.0
-"""Weight of a cell that is known to be 0, relative to a noisy count."""
+"""Weight of a cell that is known to be 0, relative to the weight of a noisy count."""
 
 _MOST_PASSES = 10
 _MOST_TABLE_STEPS = 40

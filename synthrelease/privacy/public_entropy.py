@@ -1,4 +1,4 @@
-"""Provide repeatable noise, and no noise, for public data only. These sources give no privacy protection.
+"""Provide repeatable noise, or no noise, for public data only. These sources give no privacy protection.
 
 Only rehearsals, simulations and dry runs on made-up rows use this module. The optimiser of a model uses it, too, after the
 measurements have their noise (tests/test_architecture.py). A release takes its noise from elsewhere and cannot be reproduced.

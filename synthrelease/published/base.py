@@ -194,7 +194,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Check that a text is a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it, and return the text.
+    """Return a text, after a check that it is a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it.
 
     Raises
     ------
@@ -209,7 +209,7 @@ ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
 Value = TypeVar("Value")
 Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
-"""Source of a fact that is published exactly, and its place in release.json."""
+"""The source of a fact that is published exactly, and the place of the fact in release.json."""
 
 
 class Part(BaseModel):
@@ -242,7 +242,7 @@ class Part(BaseModel):
 
         Raises
         ------
-        AttributeError : for a field that the value does not have. So no field silently keeps its default.
+        AttributeError : for a field that the value does not have. So no field keeps its default unnoticed.
         """
         fields: dict[str, Any] = {}
         for name in cls.model_fields.keys() - others.keys():

@@ -138,7 +138,7 @@ def _tables(document: ReleaseDocument) -> list[str]:
 
 
 def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    """Check that both releases have the same neighbours, so that losses add up: the same key and number of records of a person.
+    """Check that both releases have the same neighbours (key, and number of records of a person), so that losses add up.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarra
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
-    """Refuse more rows than every part of the specification supports.
+    """Refuse more rows than some part of the specification supports.
 
     Parameters
     ----------
@@ -328,8 +328,8 @@ def generate(
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared) -> Attempt:
     """Generate and judge one candidate.
 
-    Every criterion that uses private counts is computed whatever the results of the others, so that the time of a round does
-    not show which criterion failed.
+    Every criterion that uses private counts is computed, whatever the results of other criteria are. So the time of a round
+    does not show which criterion failed.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def read_files(folder: Path) -> Files:
 
     Raises
     ------
-    InputError : when the path is not a folder, the folder contains anything but plain files, or a file cannot be read.
+    InputError : when the path is not a folder, the folder contains something other than plain files, or a file cannot be read.
     """
     problem, contents = "", {}
     if not folder.is_dir():

@@ -59,12 +59,13 @@ class PostStrata:
     def largest_weight(self, respondents: Respondents, steps: int = 0) -> float:
         """Return W_k: the largest weight that a record has, or would have if it were added, in any file k = `steps` records
         away. In a stratum of at most k records, all may be removed, which leaves the total. Otherwise, the k heaviest may be
-        removed, and one of the rest stays or one with the largest base weight is added. A fact of single records: **private**.
+        removed, and one of the rest stays or one with the largest base weight is added. The result depends on single records:
+        **private**.
         """
         return max(float(weights[min(steps, len(weights) - 1)]) for weights in self._potential(respondents))
 
     def smooth_bound(self, respondents: Respondents, beta: float) -> float:
-        """Return max over k of e^(-beta k) W_k: a smooth bound on how far a weighted count moves when a record is added or
+        """Return max over k of e^(-beta k) W_k: a smooth bound on the change of a weighted count if a record is added or
         removed.
 
         **Private**, like any scale that uses this bound.
@@ -79,7 +80,7 @@ class PostStrata:
         return len(self.totals) / self.largest_weight(respondents)
 
     def _potential(self, respondents: Respondents) -> Iterator[np.ndarray]:
-        """Yield, for each stratum, (n + 1,) its largest potential weight if 0 to n of its n records may be removed."""
+        """Yield, for each stratum of n records, (n + 1,) largest potential weights: if 0, 1, ..., n records may be removed."""
         strata = self._strata(respondents)
         for stratum, total in enumerate(self.totals):
             base = np.sort(respondents.base_weights[strata == stratum])[::-1]
@@ -101,7 +102,7 @@ class PostStrata:
 def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
     """Return Delta: the largest change of a score if a record is added, removed or replaced.
 
-    Strata x largest over smallest base weight / the least total, the maximum over the candidates (Merrill 2021, Theorem 7.1.3).
+    Maximum over the candidates of: strata x largest / smallest base weight / least total (Merrill 2021, Theorem 7.1.3).
     """
     return max(
         len(strata.totals) * strata.largest_base / (strata.smallest_base * float(strata.totals.min())) for strata in candidates

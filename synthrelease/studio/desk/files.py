@@ -97,7 +97,7 @@ class Moved(SynthreleaseError):
 
 
 class Refused(SynthreleaseError):
-    """Nothing was saved, because some controls are invalid. `causes` holds the error of each."""
+    """Nothing was saved, because some controls are invalid. `causes` holds the error of each control."""
 
     def __init__(self, causes: Mapping[str, Exception]):
         self.causes = causes
@@ -437,7 +437,7 @@ class Rehearsals:
         return self.config.with_name(f"{self.config.stem}-rehearsal-{spec.digest[:12]}")
 
     def running(self) -> Running | None:
-        """Return the running rehearsal, from whichever desk it was started; None if no rehearsal runs."""
+        """Return the running rehearsal, whichever desk started it; None if no rehearsal runs."""
         with self._lock:
             if self._child is not None and self._child.poll() is not None:
                 self._child = None
@@ -501,8 +501,8 @@ class Rehearsals:
             return ""
 
     def found(self, spec: ReleaseSpec) -> Rehearsed | None:
-        """Return the results of a rehearsal of this specification, otherwise of the newest rehearsal; None if there are
-        none.
+        """Return the results of the rehearsal of this specification or, if there are none, of the newest rehearsal. Return None
+        if no rehearsal has results.
         """
         own_results = self.folder(spec) / "rehearsal.json"
         results = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
@@ -516,8 +516,8 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results that `found` returns now until their file changes, because no page can show them. Return whether
-        there were any results.
+        """Ignore the results that `found` returns now, because no page can show them. Their file is read again when it changes.
+        Return whether there were any results.
         """
         rehearsed = self.found(spec)
         if rehearsed is None:

@@ -124,7 +124,7 @@ def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
 
 
 def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
-    """Return the screen of a mistake, and its column or criterion; [""] if the desk has no control for it."""
+    """Return the screen on which a mistake can be corrected, and the column or criterion; [""] if no screen can correct it."""
     first, second, *_ = [*re.findall(r"[^.\[\]]+", problem.path), "", ""]
     names = [criterion.name for criterion in spec.criteria]
     if first == "criteria":
@@ -363,9 +363,9 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
-    """Return, for a criterion's line: the picture of its threshold beside up to three reference values, these values as texts,
-    and whether independent columns meet the threshold. Such a threshold does not test associations. Empty without a look at the
-    draft.
+    """Return the picture of a criterion's threshold beside up to three reference values, these values as texts, and whether
+    independent columns meet the threshold. Such a threshold does not test associations. The picture and the values are empty if
+    the draft was not examined or the criterion compares nothing.
     """
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}

@@ -192,8 +192,8 @@ _NEXT = 0.7
 def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: Sequence[str] = ()) -> list[ColumnDraft]:
     """Return the columns in the order in which a smaller draft keeps them.
 
-    Columns that the steward called important come first, then a design weight, without which nothing can be estimated. Then
-    follow the columns of associated pairs, beginning with the strongest association, and then the other columns, beginning with
+    Columns that the steward called important come first, then a design weight, without which nothing can be estimated. The
+    columns of associated pairs are next, beginning with the strongest association. The other columns are last, beginning with
     the fewest bins.
     """
     by_name = {column.name: column for column in columns}

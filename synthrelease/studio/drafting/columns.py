@@ -58,7 +58,7 @@ from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 # or two decimals are treated as whole numbers, without the decimal point.
 
 _FILLED = 40
-"""At least this number of different values without gaps, none of them frequent, are a quantity without a question."""
+"""If at least this many different values have no gaps and none is frequent, they are a quantity, and no question is asked."""
 _FEW = 20
 """More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number."""
 _RATHER_FEW, _VERY_FEW = 8, 5
@@ -129,7 +129,7 @@ def _filled(values: np.ndarray, step: int | None = None) -> float:
 def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
     """Return whether most rows have a multiple of 5, 10, 50, ..., and such numbers are at least twice as frequent as others.
 
-    Codes that are assigned in tens are not, because the other numbers among them are about as frequent.
+    The result is False for codes that are assigned in tens: numbers between the tens are about as frequent.
     """
     rows = np.where(values == 0, 0, rows)
     for base in (unit * 10**power for power in range(7) for unit in (5, 10)):
@@ -375,7 +375,7 @@ def _draft_again(answers: Answers, kind: str, how: str = "draft again with a cod
 
 
 def _untidy(answers: Answers) -> str:
-    """Return why the spelling of its texts keeps a column from being drafted; empty if the spelling is no problem."""
+    """Return why a column cannot be drafted because of the spelling of its texts; empty if the spelling is no problem."""
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends or other unprintable characters (remove these characters first)"
@@ -446,7 +446,7 @@ def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns with questions in at most three of ten, those where another answer would change most.
+    """Return the columns, at most three in ten with questions: the columns where another answer would change most.
 
     Other questions have priority over the question whether a column holds numbers or codes. A question that is not asked
     becomes part of the column's remark.
@@ -516,7 +516,7 @@ _NEAR_1, _AT_1 = 0.02, 0.002
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Return why a column with another name looks like a design weight; empty if it does not.
+    """Return why a column looks like a design weight although its name does not say so; empty if it does not look like one.
 
     A design weight is recognised by a mean of 1, or by repeated fractions that add up to a whole number, the size of a
     population.
@@ -1071,7 +1071,7 @@ def with_areas(
     columns: Sequence[ColumnDraft],
     left_out: Sequence[LeftOut],
 ) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
-    """Return the draft of the areas, the drafted columns without the smallest areas, and the columns that are left out.
+    """Return the draft of the areas, the drafted columns except the smallest areas, and the columns that are left out.
 
     Parameters
     ----------

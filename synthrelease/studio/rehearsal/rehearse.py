@@ -92,8 +92,8 @@ class RehearsalStore:
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
 
     def keep(self, task: str, number: int, outcome: object) -> None:
-        """Store the result of one of the numbered runs of a task, as JSON. The name of the task has everything that the result
-        depends on besides `about`.
+        """Store the result of one of the numbered runs of a task, as JSON. Besides `about`, the result may depend
+        only on the name of the task and the number.
         """
         with self._connection:
             row = (task, number, json.dumps(outcome))

@@ -268,7 +268,7 @@ def check_table_path(path: str | Path) -> Path:
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
-    """Write a table, (n,) values by column. The file appears complete or not at all, and equal tables give equal bytes.
+    """Write a table, given as (n,) values by column. The file appears complete or not at all; equal tables give equal bytes.
 
     Raises
     ------
@@ -473,7 +473,7 @@ def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.
 
 
 def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return (n,) units: the quantiles of the given orders, (n,), of the distributions with moments of shape (n, 2)."""
+    """Return n units: for each order, the quantile of the distribution with these moments (mean and standard deviation)."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     values = np.rint(low + (high - low) * betaincinv(alpha, beta, orders)).astype(np.int64)
@@ -542,7 +542,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
     Raises
     ------
-    Unexpected : for the first mistake in it, with its place in the table.
+    Unexpected : for the first mistake in the table, with its place.
     """
     column_units = units[table.of]
     if table.across is not None:
@@ -578,7 +578,7 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
 
     Raises
     ------
-    Unexpected : for the first mistake in it, with its place in the table.
+    Unexpected : for the first mistake in the table, with its place.
     """
     rows = _by_combination(table, [units[name] for name in table.given], 2)
     for index, (mean, deviation) in enumerate(rows.values()):
@@ -821,8 +821,8 @@ def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], ed
 def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return the shares of the cells of a column given its parents, which agree with all its tables.
 
-    The start is the table with most bands, distributed over their cells. Fitting then meets every table and the joint
-    distribution of the parents.
+    The fit starts from the table with most bands, distributed over the cells of the bands. The result agrees with every table
+    and with the joint distribution of the parents.
 
     Parameters
     ----------

@@ -142,9 +142,7 @@ def test_a_folder_in_the_place_of_the_file_is_a_clear_error(path: Path) -> None:
     path.mkdir()
     with pytest.raises(OutputError) as caught, open_store(path, ABOUT):
         pass
-    assert str(caught.value) == (
-        f"{path}: the file cannot be opened (unable to open database file)."
-    )
+    assert str(caught.value) == (f"{path}: the file cannot be opened (unable to open database file).")
 
 
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
