@@ -538,14 +538,14 @@ class _Measure:
         return self._range(self.query, self.minus, values)
 
     def members(self) -> Range:
-        """Return the range of the number of members in the slot that a share or mean is over."""
+        """Return the range of the number of members in the slot over which a share or mean is computed."""
         columns, _, group = self._cells(self.query, None)
         facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
         """Return the columns of a query and two (n_combinations,) masks: the combinations that meet the query, and the
-        combinations that a share or mean is over.
+        combinations over which a share or mean is computed.
 
         For members, one more column may be added that shows which members exist. The column with the number of members always
         shows this.

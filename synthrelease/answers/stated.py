@@ -32,7 +32,7 @@ from synthrelease.settings.questions import QuestionTable
 # bin leaves that much uncertainty about the file's own values, because it then depends on a number chosen for that bin.
 
 WIDEST = 0.5
-"""Share of the possible range from which on an interval is too wide to be informative, so that no number is given."""
+"""An interval of at least this share of the possible range is too wide to be informative, so no number is given."""
 
 _DIFFERENCES = tuple(f"difference of {kind}s" for kind in QUANTILES)
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))

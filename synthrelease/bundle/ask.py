@@ -2,7 +2,7 @@
 
 The page computes its answers by the rules of `estimate` (templates/answers.js), so it needs no program and no network. Its data
 depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes. The page does
-not read the plausibility rules. Instead, its data state a noisy count of 0 without noise for every cell that the rules exclude.
+not read the plausibility rules. Instead, its data state an exact count of 0 for every cell that the rules exclude.
 """
 
 from __future__ import annotations

@@ -94,8 +94,8 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """For a criterion value that shares its noise with other values, return an interval. It contains the exact value in at
-    least the share `level` of all releases.
+    """Return an interval for a criterion value that shares its noise with other values. The interval contains the exact value
+    in at least the share `level` of all releases.
 
     The decision to release did not use this noise. Its distribution is the marginal distribution of one noise for several
     numbers (theory 9.18, one noise for many numbers). The level holds for this value separately. The rounding to the grid adds
@@ -156,7 +156,7 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """Return the document. If the release used a random part of the rows, it has limits for the whole file beside the limits
+    """Return the document. If the release used a random part of the rows, limits for the whole file are added to the limits
     for the drawn rows.
     """
     facts, limited = public_facts(document, counts), rows_were_drawn(document)

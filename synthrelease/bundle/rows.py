@@ -1,8 +1,8 @@
 """Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
 
 A maximum entropy model is fitted to the noisy tables and restricted to the condition. This is post-processing of published
-values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not computed for these rows, so they
-say nothing about them.
+values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not computed for these rows, so
+criterion values say nothing about these rows.
 """
 
 from __future__ import annotations

@@ -171,8 +171,8 @@ def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return a text that shows how two values of one type differ. For a list this is its length, and for a table the names
-    in it.
+    """Return a text that shows how two values of one type differ. For a list, the text states its length; for a
+    table, its names.
     """
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")

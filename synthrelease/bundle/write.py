@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Return the content of a commitment. No data are read, and only the name, number and head of the ledger.
+    """Return the content of a commitment. No data are read. Only name, number and head of the ledger are read.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns whose association is lost: independent columns with the right shares.
+    """Two columns whose association is lost: their shares are right, but they are independent.
 
     Attributes
     ----------
