@@ -387,7 +387,8 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
         group_of = {column: number for number in chosen for column in groups[number]}
         for below, table in _below(whole.layout, _ordered(whole, chosen, groups, cells, words, order), order, largest):
             if together == 1 or are_first_with(chosen, {group_of[one] for one in below}):
-                yield tuple(sorted(below)), values_of(table)
+                in_order = table if isinstance(table, Sparse) else table.transpose(np.argsort(below))
+                yield tuple(sorted(below)), values_of(in_order)
 
 
 def with_pairs(table: Counts) -> Lattice:
@@ -402,7 +403,7 @@ def with_pairs(table: Counts) -> Lattice:
     cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
     if whole.whole is None and cells <= KEPT_CELLS:
         for columns, values in sub_tables(whole, 2):
-            if len(columns) == 2:
+            if len(columns) == 2 and has_full_array(table.layout.subset(columns)):
                 whole.pairs[columns] = values.reshape([sizes[column] for column in columns])
     return whole
 

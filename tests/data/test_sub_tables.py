@@ -176,7 +176,7 @@ def test_columns_of_one_bin_may_be_more_than_an_array_has_axes(columns: int, var
 
 
 @pytest.mark.parametrize("room", [10**6, 10])
-def test_pairs_counted_at_once_are_those_of_the_rows(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_of_thirty_columns_counted_at_once_are_those_of_the_rows(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of thirty columns, some of one bin; where they take more room than is kept, each is counted when it is asked for."""
     monkeypatch.setattr(module, "KEPT_CELLS", room)
     sizes = [1, 2, 3, 5, 2] * 6
@@ -187,3 +187,17 @@ def test_pairs_counted_at_once_are_those_of_the_rows(room: int, monkeypatch: pyt
         exact = Counter(tuple(row[c] for c in pair) for row in rows)
         assert whole.get(pair).shape == (sizes[pair[0]], sizes[pair[1]])
         assert [exact.get(cell, 0) for cell in np.ndindex(whole.get(pair).shape)] == whole.get(pair).ravel().tolist()
+
+
+@pytest.mark.parametrize("sizes", [(50, 100), (2, 3, 5), (2, 3000, 5, 7), (3000, 2, 5, 7)])
+@pytest.mark.parametrize("rows", [1, 40])
+def test_pairs_counted_at_once_have_their_axes_in_the_order_of_the_columns(sizes: tuple[int, ...], rows: int) -> None:
+    """Also where columns differ in size, and one has thousands of bins. How they are counted depends on the number of rows: in
+    any order but that of the columns, replacing a record could change a count by more than 1.
+    """
+    drawn = np.random.default_rng(7).integers(sizes, size=(rows, len(sizes)))
+    whole = with_pairs(counted(sizes, drawn.tolist()))
+    for first, second in combinations(range(len(sizes)), 2):
+        expected = np.zeros((sizes[first], sizes[second]), dtype=int)
+        np.add.at(expected, (drawn[:, first], drawn[:, second]), 1)
+        assert np.array_equal(whole.get((first, second)), expected)

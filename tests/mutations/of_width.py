@@ -200,6 +200,14 @@ OF_WIDTH = (
         tests=("tests/data/test_width.py::test_sub_tables_are_those_of_the_rows",),
     ),
     Mutation(
+        name="sub-tables: axes stay in the order in which columns are summed out",
+        breaks="pairs counted together have their counts in wrong cells, and where depends on the private number of rows",
+        place="data.marginals:sub_tables",
+        old="table.transpose(np.argsort(below))",
+        new="table",
+        tests=("tests/data/test_sub_tables.py::test_pairs_counted_at_once_have_their_axes_in_the_order_of_the_columns",),
+    ),
+    Mutation(
         name="rows in pieces: every piece has the counts of the first rows",
         breaks="rows do not follow the model",
         place="generators.bayesian_network:Frontier.pieces",
