@@ -27,26 +27,26 @@ An example: the author of a criterion states a sensitivity that is too small.
 
 `make plants` plants each mistake in every criterion and generator and writes this page (`tests/helpers/plants.py`,
 `tests/generators/test_noise_of_every_family.py`).
-`make criterion NAME=` and `make generator NAME=` plant the same mistakes in one of them.
-Each cell has the result before 2026-11-28 and now. Before, `make criterion` knew only worlds whose numbers begin at 0.
-A generator had no check except its contract.
+`make criterion NAME=` and `make generator NAME=` plant the same mistakes in one criterion or generator.
+Each cell has two results: before 2026-11-28, and now. Before, `make criterion` tried only worlds whose numbers begin at 0.
+Generators had no check except their contract.
 """
 CRITERIA_TEXT = """
 ## Criteria
 
-The mistake stands in the class and in the second formula of the audit.
+Each mistake is made both in the class and in the second formula of the audit.
 `make criterion NAME=` enumerates all neighbours, in worlds whose numbers begin at 0 and in others.
+"Range for magnitude" uses the range of the numbers, not their largest absolute value; "add for replace" halves the sensitivity.
 "-" means that the sensitivity does not depend on the numbers, so there is no such mistake.
-`tests/criteria/test_sensitivity.py` plants a new sum of numbers in groups with a sensitivity 31 times too small.
-Before, it was not found; now it is.
+`tests/criteria/test_sensitivity.py` plants a sum by group with a sensitivity 31 times too small (not found before, found now).
 """
 GENERATORS_TEXT = """
 ## Generators
 
-The fit gets half of the noise, ten times the epsilon, or the whole budget for each answer.
+With the first three mistakes, the fit gets half of the noise, ten times the epsilon, or the whole budget for each answer.
 The fourth mistake reads the data twice for one charge.
 `make generator NAME=` fits two neighbours with the same noise and compares the loss of their answers with the charge.
-"?" means not tried: the library is not installed, or the contract takes minutes.
+"?" means that the mistake was not tried: the library is not installed, or the contract takes minutes.
 """
 
 BY_HAND = "\n## Four additions"

@@ -167,7 +167,7 @@ def section(found: Sequence[Figure], runs: int, load: float, rows: int) -> str:
         "",
         f"`python -m tests.benchmarks.figures --write{given}`, {date.today():%Y-%m-%d}, commit {commit()}, {os.cpu_count()} "
         f"processors with a load of {load:.0f}.",
-        f"Counted runs of each command on the births: {runs}, of which the table has the median. Larger tables were run once.",
+        f"The table has {f'the median of {runs} runs' if runs > 1 else 'one run'} of each command; larger tables had one run.",
         "The last column compares other programs with this one.",
         "",
         "| command or task | processor seconds | peak MB | other programs |",
