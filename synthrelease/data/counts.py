@@ -539,7 +539,7 @@ class Tally:
             self._tables.append(Counts.of_parts(self._layout, self._in_a_row(self._rows)))
 
     def _in_a_row(self, tables: list[Sequence[np.ndarray]]) -> list[np.ndarray]:
-        """Return the codes of several tables one after the other; the list is emptied."""
+        """Return the concatenated codes of several tables; the list is emptied."""
         columns = [list(parts) for parts in tables]
         tables.clear()
         return [in_a_row([parts.pop(0) for parts in columns]) for _ in self._layout.packs]
@@ -581,8 +581,8 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indices of rows in pieces, such that cells of an earlier piece come before those of a later one. `part` has the
-    codes of the first columns.
+    """Yield the indices of rows in pieces, such that cells of an earlier piece come before cells of a later piece. `part` has
+    the codes of the first columns.
 
     A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. All rows are one piece if they are few, if
     the layout has codes, or if its first column has too many bins.

@@ -3,9 +3,9 @@
 A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
 and of other characters, which stand for themselves. Months and days must have two digits where two directives touch each other,
 and in yyyy-mm-dd, as ISO 8601 demands. A time of day may follow the date after T, a space or a colon; the time and its zone are
-ignored. A column with dates in several formats has all of them, separated by " or ": each text is read in the first format that
-it fits, so its reading depends on the text alone. Two-digit years are refused because they do not determine the century. Month
-names in other languages are refused because the same file would be read differently elsewhere.
+ignored. For a column with dates in several formats, the formats are joined by " or ". Each text is read in the first format
+that it fits, so the result depends on the text alone. Two-digit years are refused because they do not determine the century.
+Month names in other languages are refused because the same file would be read differently elsewhere.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 A missing value is a gap, unless the rules demand that it is missing (`gaps_of_cells`). A row with gaps (the recipient) receives
 its values from a donor, which is a row that has values in all these columns. Donor and recipient agree on the columns of
 `match` that the recipient has. The donor is drawn in proportion to how often its row occurs. While fewer than `donors` rows
-agree, the last column of `match` is dropped, then the one before it, and so on. One donor supplies all values that a recipient
-lacks, so that the values are consistent with each other. Imputation uses a released table and public randomness alone, so it
-has no privacy cost.
+agree, the last remaining column of `match` is dropped. One donor supplies all values that a recipient lacks, so that the values
+are consistent with each other. Imputation uses a released table and public randomness alone, so it has no privacy cost.
 
 Equal incomplete rows are filled in blocks of at least `smallest` rows, and all rows of a block get the same donor. So if every
 row of the table occurs at least `smallest` times, every row of a completed copy does, too.

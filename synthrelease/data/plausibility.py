@@ -175,8 +175,8 @@ class Plausibility:
         """Return the allowed combinations of bins, for each group of columns that share rules and for each of the remaining
         columns.
 
-        Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables the combinations are those
-        of existing members. `follow` turns combinations into rows.
+        Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations are the
+        combinations of existing members. `follow` turns combinations into rows.
         """
         drawn: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
@@ -292,9 +292,9 @@ class FillerRows:
     """A fixed, public sequence of plausible rows that completes a table with too few rows.
 
     Row i takes the allowed combination of bins at position i in the first group of columns, at position i + 1 in the second
-    group, and so on, cyclically. Groups are the columns that rules tie together, and each other column. So all combinations
-    occur nearly equally often. Where rules are evaluated for whole rows, or columns count indicators, the plausible rows among
-    the first 10,000 are repeated.
+    group, and likewise in further groups, cyclically. Groups are the columns that rules tie together, and each other column. So
+    all combinations occur nearly equally often. Where rules are evaluated for whole rows, or columns count indicators, the
+    plausible rows among the first 10,000 are repeated.
     """
 
     def __init__(self, raw: Plausibility):

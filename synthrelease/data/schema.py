@@ -26,7 +26,7 @@ from synthrelease.errors import Unexpected
 # written "500 to 1000" (500 is in, 1000 is not), "<500" and ">=1000".
 
 MAX_BINS = 20_000
-"""Largest number of bins of one column: more than any table of counts can store beside other columns."""
+"""Largest number of bins of one column: more than any table of counts with other columns can store."""
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
 _PATTERNS = {
     "below": re.compile(rf"(<=?) ?{_NUMBER}"),
@@ -43,8 +43,8 @@ _PATTERNS = {
 class IntervalBin:
     """A left-closed bin [lower, upper) with its label and the representative value used in means and regressions.
 
-    The representative value follows the reference release: it is the value of a bin with a single value, the mean of the limits
-    of a bounded bin (2-3 gives 2.5), and the edge of an unbounded bin (>10 gives 10).
+    The representative value is chosen as in the reference release. A bin with a single value has this value, a bounded bin the
+    mean of its limits (2-3 gives 2.5), and an unbounded bin its edge (>10 gives 10).
     """
 
     label: str
@@ -292,7 +292,7 @@ class Column:
 
 
 NO_MARK = "none of them"
-"""The bin of rows without an indicator, in a column that says which indicators a row has. No column has such a name."""
+"""The bin of rows without an indicator, in a column that shows which indicators a row has. No column has such a name."""
 
 
 def label_of_set(names: Sequence[str]) -> str:

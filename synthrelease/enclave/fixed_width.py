@@ -79,8 +79,8 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the name of the file says that it is gzip. The first bytes of the file belong to a row, so they are not
-    used.
+    """Return whether the name of the file is the name of a gzip file. The first bytes of the file belong to a row, so they are
+    not used.
     """
     return file.name.endswith(".gz")
 

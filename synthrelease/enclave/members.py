@@ -6,7 +6,7 @@ The record of a key is a function of the rows with this key alone. So replacing 
 replaces one record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is
 drawn at random. Out: counts of wide records, at most one for each key, and the number of different keys of both files. The
 number of keys is public; the number of members is not. A key is kept if it has exactly one root (in one file: the same root in
-all its rows) and each member within the cap has a bin in every column. Only a digest of each key is held in memory
+all its rows), and if each member within the cap has a bin in every column. Only a digest of each key is held in memory
 (`persons.marker`).
 """
 

@@ -169,7 +169,7 @@ class RecordNumbers:
 
     Parameters
     ----------
-    policy : how the file is read: its decimal mark, and the texts that mean no number.
+    policy : the rules for reading the file: its decimal mark, and the texts that mean that there is no number.
     as_written : whether 12 and 12.0 are two numbers, as in version 1.0.0.
     """
 

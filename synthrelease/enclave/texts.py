@@ -83,7 +83,8 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     ----------
     text : the key as written. Spaces around it are ignored.
     decimal : the decimal mark in text files.
-    typed : whether the file stores the value as a number. Its text then has a decimal point, whatever the decimal mark is.
+    typed : whether the file stores the value as a number. Its text then has a decimal point, even if the decimal mark is a
+        comma.
 
     Returns
     -------
@@ -140,7 +141,7 @@ class Texts:
         row.
     codes : (n_rows,) index into `texts` of each row, integers of any type.
     typed : (n_texts,) whether the file stores the value of a text as a number, a date or another type. It is a single value if
-        the column has one type. False for a CSV file, because the specification says how the file writes numbers.
+        the column has one type. False for a CSV file, because the specification states how the file writes numbers.
     """
 
     texts: Sequence[str | None]

@@ -8,7 +8,7 @@ So a number matches the same entry of the specification in a text file and in a 
 it as a missing value. A text that is a missing value is not a number or a date. If only the first characters of a text are its
 code, the whole text decides whether it is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and
 1_000 are not integers, and inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no number.
-`data.dates` reads dates as written, whatever the time zone. The random group of a cluster is a public digest of its text and
+`data.dates` reads dates as written and ignores the time zone. The random group of a cluster is a public digest of its text and
 so, like every bin, a function of the row alone.
 """
 
@@ -146,7 +146,8 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
     """Return the bins of the numbers of days, or completed years, between the dates of two columns.
 
-    The number is missing if either date is missing. If a text is not a date, the number is WRONG, whatever the other text is.
+    The number is missing if either date is missing. If a text is not a date, the number is WRONG, even if the other text is a
+    date or missing.
     """
     for side, dates in (("ends", column.dates), ("starts", column.minus_dates)):
         if side not in known:

@@ -561,7 +561,7 @@ class Adaptive(AdaptiveGenerator):
 
         Privacy
         -------
-        A fit is rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge says so. Neighbours differ by replacing one
+        A fit is rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this. Neighbours differ by replacing one
         record. Tables have squared l2 sensitivity 2 and get rounded Gaussian noise. The score of a choice has sensitivity 2
         times the weight of the table. The parts of the budget add up to at most rho (`adaptive_mechanism`; theory 12.11,
         adaptive generators).

@@ -8,8 +8,7 @@ one record. That moves two counts of a column by 1, and replaces one clipped gra
 rounding (`noisy_gradient`). Adaptive composition (theory 12.5, clipped gradient).
 
 Unlike in Xie, Lin, Wang, Wang & Zhou (2018) and in DPCTGAN, every step takes the gradient over all rows, not over a random
-batch: equal rows have the same gradient, so a step costs one pass over the distinct rows, and no accounting of batches is
-needed.
+batch. Equal rows have the same gradient, so a step costs one pass over the distinct rows. No accounting of batches is needed.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 
 _VISIBLE = 2.0
-"""If not all pairs fit into the model, a pair of the model differs from independence by at least this multiple of its
-noise's standard deviation."""
+"""If not all pairs fit into the model, the model uses only pairs that differ from independence by at least this multiple of the
+standard deviation of their noise."""
 
 ROOM = 2**16
 """Largest number of cells of a clique for such pairs."""

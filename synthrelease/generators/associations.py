@@ -537,8 +537,8 @@ class Associations:
     def _graph(self, first: int, second: int) -> TiedColumns:
         """Return the graph of connected columns that is relevant for two columns: the moral graph of their ancestors.
 
-        Of the columns that are drawn after all others, it contains only those on which the two columns depend, and it connects
-        the columns from which each of them is drawn.
+        Of the columns that are drawn after all others, the graph contains only columns on which the two columns depend. It
+        connects the columns from which each of these is drawn.
         """
         drawn_from = dict(self.ties.drawn_after)
         if not drawn_from and frozenset() in self._graphs:

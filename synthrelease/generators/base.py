@@ -188,7 +188,7 @@ class Generator(SpecTable):
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return a text that says with which quantity the time and memory of an attempt grow."""
+        """Return a text that names the quantity with which the time and memory of an attempt grow."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 

@@ -98,8 +98,9 @@ def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
     """Group one run of ordered bins in place, with group numbers from `groups` on. Return the next free number.
 
-    A bin that has enough rows by itself is not grouped with the bins before or after it, if these have `_REST` of `least` rows:
-    for example, many rows at zero say nothing about few rows above zero. Remaining bins with fewer rows join the last group.
+    A bin that has enough rows by itself is not grouped with the bins before or after it, if these have the share `_REST` of
+    `least` rows. For example, many rows at zero give no information on few rows above zero. Remaining bins with fewer rows join
+    the last group.
     """
     positive, held, opened = np.maximum(counts, 0), 0.0, False
     for b in range(start, stop):

@@ -2,7 +2,7 @@
 shares).
 
 The n rows are a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). Only an upper limit of K
-is known. The limits hold whatever number of rows satisfies the condition of a share.
+is known. The limits hold for any number of rows that satisfy the condition of a share.
 """
 
 from __future__ import annotations

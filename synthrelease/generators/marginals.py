@@ -514,7 +514,7 @@ class GaussianTables(MarginalsGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record. The choice of
+        rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this; neighbours replace one record. The choice of
         tables is public. Replacing one record decreases one count and increases another in each table: squared l2 sensitivity
         2, so rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded
         Gaussian noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart).

@@ -83,7 +83,7 @@ class DiscreteLaplace(_Noise):
     @property
     def variance_above(self) -> float:
         """Return an upper bound on the variance: the variance of the continuous distribution of the same scale. Tables are
-        weighted by it.
+        weighted by this bound.
         """
         return 2.0 * self.scale**2
 
@@ -152,7 +152,7 @@ class RoundedGaussian(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return the variance of the noise at large scales. Tables are weighted by it."""
+        """Return the variance of the noise at large scales. Tables are weighted by this variance."""
         return self.scale**2 + 1 / 12
 
     @property

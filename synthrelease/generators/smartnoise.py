@@ -1,7 +1,8 @@
 """Define the families MST and AIM, which run smartnoise-synth 1.0.8 (on mbi 1.1) with the noise, choices and sampling of this
 package.
 
-The library determines which tables are measured, and fits the model. Three parts of it are replaced (docs/generators.md):
+The library determines which tables are measured, and fits the model. Three parts of the library are replaced
+(docs/generators.md):
 
 - The domain comes from the public layout, never from the rows that occur.
 - The Gaussian noise is replaced by exact, rounded Gaussian noise, which is as accurate for integer counts. The exponential

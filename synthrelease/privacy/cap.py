@@ -104,7 +104,8 @@ class Cap:
         Parameters
         ----------
         cost : a part of `cost`, above 0: an epsilon for a pure cap, otherwise a rho.
-        moved : the largest l2 and l1 distances between the numbers of two neighbours; the defaults are for a table of counts.
+        moved : the largest l2 and the largest l1 distance between the numbers of two neighbours; the defaults are for a table
+            of counts.
         """
         return math.sqrt(2) * moved[1] / cost if self.pure else moved[0] / math.sqrt(2 * cost)
 

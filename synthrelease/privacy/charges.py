@@ -356,7 +356,7 @@ def check_stated(rule: RowsRule, n_file: int) -> None:
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"
-"""The text in documents that says what `rows = "exact"` does not protect."""
+"""The text in documents about what `rows = "exact"` does not protect."""
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:

@@ -170,7 +170,7 @@ def above(*curves: RenyiCurve) -> RenyiCurve:
 
 
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
-    """Return the curve of the selection of the best of K independent rounds, with K hidden and truncated negative binomial.
+    """Return the curve of a selection of the best of K independent rounds, where K is hidden and truncated negative binomial.
 
     Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order
     a > 1 and every a2 >= 1

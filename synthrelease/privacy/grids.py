@@ -37,7 +37,7 @@ be exact enough (theory 9.2, figure on a grid)."""
 def grid_bits(rows: int) -> int:
     """Return the number of bits that determines the step of a grid: 12 up to 2^35 rows, decreasing to 7 at 2^40 rows.
 
-    A step is at most the sensitivity / 2^bits, and more than half of that. A statistic of n rows ranges over at most n
+    A step is at most the sensitivity / 2^bits, and more than half of this number. A statistic of n rows ranges over at most n
     sensitivities, which are at most 2^48 steps, and the rounding of doubles moves the statistic by about n 2^-53 sensitivities.
 
     Raises

@@ -2,7 +2,7 @@
 
 A ledger is one SQLite file in write-ahead mode. The file `<ledger>.head` beside it records the number of charges when the last
 charge was confirmed, and the hash of that charge. A ledger with fewer or different charges is not the newest copy. While SQLite
-works, it keeps `-wal` and `-shm` files beside the ledger; files that remain after a crash belong to the ledger.
+works, it keeps `-wal` and `-shm` files in the same folder. If they remain after a crash, they belong to the ledger.
 """
 
 from __future__ import annotations

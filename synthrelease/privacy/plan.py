@@ -46,7 +46,7 @@ def loss_text(total: Charge) -> str:
 
 
 def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
-    """Raise BudgetError for a delta above 1 / (10 n), at which whole records might be published, whatever epsilon is.
+    """Raise BudgetError for a delta above 1 / (10 n), at which whole records might be published, for any epsilon.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
 # `RowsLeftOut` estimates how many records of the private file a release does not use, from the published noisy count of rows.
 
 MANY_LEFT_OUT = 0.05
-"""Share of excluded records from which on documents must say prominently that the release describes only the other records."""
+"""From this share of excluded records, documents must say prominently that the release describes only the other records."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,8 +88,8 @@ class Spent:
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """Return the largest loss so far of a record that the next release reads: in this piece, or in any piece if it reads
-        all rows.
+        """Return the largest loss so far of a record that the next release reads: in its piece, or in any piece if `piece` is
+        None.
         """
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 

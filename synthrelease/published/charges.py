@@ -341,7 +341,7 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided a round: the noisy smallest slack of its criteria had to reach the margin.
+    """The single noisy test that decided a round. The smallest slack of its criteria, plus noise, had to reach the margin.
 
     Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
     some criterion is above its threshold.

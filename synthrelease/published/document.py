@@ -373,7 +373,7 @@ class ReleaseDocument(Part):
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the declarations of the release which say that its rows are no simple random sample.
+        """Return the declarations by which the release states that its rows are no simple random sample.
 
         Parameters
         ----------

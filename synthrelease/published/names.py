@@ -124,15 +124,15 @@ def packages(bundle: BundleTable) -> list[str]:
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:
-    """Return the file name of the card in a language: README.html in the card's own language, README.he.html and so on in
-    others.
+    """Return the file name of the card in a language: README.html in the card's own language, and names such as README.he.html
+    in other languages.
     """
     return "README.html" if language == document.card.language else f"README.{language}.html"
 
 
 def ask_name(document: ReleaseDocument, language: str) -> str:
-    """Return the file name of the page that answers questions: ask.html in the card's own language, ask.he.html and so on in
-    others.
+    """Return the file name of the page that answers questions: ask.html in the card's own language, and names such as
+    ask.he.html in other languages.
     """
     return "ask.html" if language == document.card.language else f"ask.{language}.html"
 

@@ -208,8 +208,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     Raises
     ------
-    TableError : when the header is another one, when lines are not CSV in UTF-8 or have another number of values, and when
-        there is a byte order mark or an open quote.
+    TableError : when the header differs from the expected one, when lines are not CSV in UTF-8 or have another number of
+        values, and when there is a byte order mark or an open quote.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow

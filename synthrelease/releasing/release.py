@@ -87,7 +87,7 @@ def split_register(
 
     Parameters
     ----------
-    config : a configuration whose table [split] names the column and the number of pieces, and whose [input] says how to read
+    config : a configuration whose table [split] names the column and the number of pieces, and whose [input] states how to read
         the file.
     key : a new file for the key; by default the ledger's name with .key.
     trust : packages of [[plugins]] whose code may be loaded with the configuration.
@@ -279,7 +279,7 @@ def read_private(
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when the kept rows are those of a public table, or more than a part of the specification supports.
+    BudgetError : when the kept rows equal a public table, or are more than a part of the specification supports.
 
     Privacy
     -------

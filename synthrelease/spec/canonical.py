@@ -1,11 +1,11 @@
-"""Write the specification of a release as one canonical text. The text is digested, committed to, and published beside the
-table.
+"""Write the specification of a release as one canonical text. The text is published with the table, and commitments use its
+digest.
 
 The text contains everything that the two files state or refer to: the configuration that a configuration extends, the content
-of codelists, rules with their levels written out, public tables that generators start from (by the digest of their content,
-never by a path), and the shortlist that configurations are drawn from. The text contains no comments and no tables of `WORDS`.
-It contains only settings that are written in the files, so an unused setting does not change the digest. The text is public
-like the two files, and contains nothing about the private file.
+of codelists, and rules with their levels written out. It also contains the public tables from which generators start (by the
+digest of their content, never by a path), and the shortlist from which configurations are drawn. The text contains no comments
+and no tables of `WORDS`. It contains only settings that are written in the files, so an unused setting does not change the
+digest. The text is public like the two files, and contains nothing about the private file.
 """
 
 from __future__ import annotations

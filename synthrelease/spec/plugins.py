@@ -2,7 +2,7 @@
 
 A package offers its classes as the entry points `synthrelease.criteria` and `synthrelease.generators`. Before code of a package
 is imported, its version and the digest of its installed files are compared with [[plugins]]. No private file is opened before
-that. Loaded code can do whatever Python can: the digest says which code ran, not that the code is harmless.
+that. Loaded code can do anything that Python can do. The digest shows which code ran, but not that the code is harmless.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from synthrelease.settings.options import PluginTable
 GROUPS: Mapping[str, Kinds[Any]] = {"synthrelease.criteria": CRITERIA, "synthrelease.generators": GENERATORS}
 """The dict of kinds in which the classes of each group of entry points are registered."""
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
-"""Files beside the package's metadata that differ from one installation to the next."""
+"""Files next to the package's metadata that differ from one installation to the next."""
 
 
 def described(package: str) -> PluginTable:

@@ -46,7 +46,7 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
 
 
 def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
-    """Add a problem if statistics of one piece of the rows are asked for."""
+    """Add a problem for each setting that would publish noisy tables or estimates for one piece of the rows."""
     if release.selection.publish_measurements:
         problems.add("selection.publish_measurements", f"false: with [{table}], {piece}", "true")
     if release.intended_queries:

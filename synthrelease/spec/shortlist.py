@@ -58,7 +58,7 @@ class VerdictTable(SpecTable):
         as any other table.
     independent_columns_pass : whether a table of independent columns, with the distribution of each column, meets all criteria.
     pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the table of two columns, averaged over the
-        associated pairs: the first for a typical candidate (None without a candidate), the second for a table of independent
+        associated pairs. The first is for a typical candidate (None without a candidate), the second for a table of independent
         columns.
     lost : associated pairs of columns, "a:b", that no criterion tests and no table measures, and that the candidates lost.
     """

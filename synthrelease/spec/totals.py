@@ -86,7 +86,7 @@ MOST_CELLS = 100_000
 def build_calibration(
     table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
 ) -> Calibration | None:
-    """Return the calibration over atomic bins. Return None after adding the problems that prevent it.
+    """Return the calibration over atomic bins. If problems prevent a calibration, add them and return None.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Check:
     found : the result of a check without problems, in a line.
     problems : the problems, one sentence each; empty if the check passed.
     made : False if the check was not run, because an earlier check failed.
-    limits : sentences on what could not be checked in this bundle; the verification ends with them.
+    limits : sentences on what could not be checked in this bundle; the verification prints them at the end.
     absent : whether there is nothing to check, for example no signature. This is not a problem, but it shows nothing.
     unknown : whether the check needs a package that is not installed or trusted here, so that it shows nothing.
     """

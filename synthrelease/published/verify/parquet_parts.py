@@ -1,8 +1,8 @@
 """Check that the parts of a Parquet file leave no gaps in which bytes could be hidden.
 
 Readers follow the offsets in the footer. So nobody sees bytes before the footer, between two columns, or behind the last page
-of a column. The layout is that of https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the footer,
-its length, "PAR1".
+of a column. The layout follows https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the footer, its
+length, "PAR1".
 """
 
 from __future__ import annotations
