@@ -119,7 +119,8 @@ class Linked:
         Parameters
         ----------
         names, bins : for each column of the wide record its name, and the (n_rows,) bin of each row.
-        ordering : the columns by which members are sorted. Only their bins are moved. It has all slots of a column, or none.
+        ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. It has all slots of a
+            column, or none.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]

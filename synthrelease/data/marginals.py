@@ -199,7 +199,7 @@ def values_of(table: Table) -> np.ndarray:
 class Lattice:
     """The marginals of one table of integers, computed on request.
 
-    Values may be negative. In a difference of tables no cell is dropped because it is absent from one of them. The most
+    Values may be negative. In a difference of tables, a cell is kept even if it is absent from one of the tables. The most
     recently used marginals are stored, at most `KEPT_TABLES` marginals with `KEPT_CELLS` numbers in all, so memory does not
     grow with the requests.
 
@@ -221,7 +221,7 @@ class Lattice:
         self.pairs: dict[Columns, np.ndarray] = {}
 
     def get(self, columns: Columns) -> np.ndarray:
-        """Return the marginal on `columns` (increasing) as a full array. Raises ValueError where it has too many cells."""
+        """Return the marginal on `columns` (in order) as a full array. Raises ValueError where it has too many cells."""
         if columns in self.pairs:
             return self.pairs[columns]
         check_full_array(self.layout.subset(columns))
@@ -364,7 +364,7 @@ def differences(
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield columns (increasing) and values of every marginal of 1 to `largest` columns, each once."""
+    """Yield the columns, in order, and the values of every marginal of 1 to `largest` columns, each once."""
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.whole is not None or largest == len(sizes):

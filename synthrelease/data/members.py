@@ -1,4 +1,4 @@
-"""Define tables of members of linked records: one row per member, per member beside the first one, or per ordered pair.
+"""Define tables of members of linked records: one row per member, per member other than the first, or per ordered pair.
 
 A wide record makes one row for each member, each other member or each ordered pair of its root, and at most `MemberRows.most`
 rows. So replacing one root removes at most that many rows from the table of members and adds at most that many (theory 3.22,

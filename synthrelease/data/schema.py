@@ -209,7 +209,7 @@ class Binning:
         return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
     def map_to(self, coarser: Binning) -> np.ndarray:
-        """Return the (n_bins,) indices of the coarser bins that contain the bins. Raises ValueError unless self refines it."""
+        """Return the (n_bins,) indices of the coarser bins that contain the bins. Raises ValueError if there are none."""
         if not self.refines(coarser):
             raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
         into = np.zeros(len(self), dtype=np.int64)

@@ -73,7 +73,7 @@ def open_text(file: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
 
 
 def open_bytes(file: Path, compressed: bool) -> IO[bytes]:
-    """Return the bytes of a file, unpacked if it is compressed."""
+    """Return the bytes of a file; a compressed file is unpacked."""
     if not compressed:
         return file.open("rb")
     return gzip.open(file, "rb")  # type: ignore[return-value]

@@ -48,7 +48,7 @@ _OTHERS = 0o077
 
 @dataclass(frozen=True)
 class SplitKey:
-    """A secret of 256 bits, drawn by `privacy.noise.secret_bytes`. Its repr shows no part of it."""
+    """A secret of 256 bits, drawn by `privacy.noise.secret_bytes`. Its repr shows no part of the secret."""
 
     secret: bytes = field(repr=False)
 

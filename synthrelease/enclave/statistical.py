@@ -2,7 +2,8 @@
 
 The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
 value of SPSS arrives as its code. Missing values .a to .z of Stata and .A to .Z of SAS arrive in this form. So the public
-`missing_values` decide about them. A system-missing value is a null. A date arrives as 1990-04-01 in every display format.
+`missing_values` decide how these values are treated. A system-missing value is a null. A date arrives as 1990-04-01 in every
+display format.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return the number, as text, that a key would be if it were not a code, such as 7 for 007; otherwise the key itself."""
+    """Return the number that a key denotes if read as a number, as text: 7 for 007; the key itself if it is no number."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 

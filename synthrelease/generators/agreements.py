@@ -42,7 +42,7 @@ class AgreeingPairs:
 
     Attributes
     ----------
-    pairs : the pairs in order; each has two increasing column indices, and each column has two bins.
+    pairs : the pairs in order; each has two column indices, the smaller first, and each column has two bins.
     """
 
     pairs: tuple[Columns, ...]

@@ -191,7 +191,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Return the increasing columns of every table and every sum of the model.
+        """Return the columns, in order, of every table and every sum of the model.
 
         If the pairs of all agreements would exceed the size of a clique, they are excluded. The model then uses the strongest
         pairs by their noisy values.
@@ -204,7 +204,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Return the share of the budget of every table, by its increasing columns; 0 for a table that is not measured.
+        """Return the share of the budget of every table, by its columns in order; 0 for a table that is not measured.
 
         The shares of tables and sums together add up to 1.
         """

@@ -255,7 +255,7 @@ _FARTHEST = 60.0
 """Largest absolute value of a parameter: the weight of the highest score then changes by a factor of exp(60)."""
 
 _TOLERANCE = 0.2
-"""The tolerance of a sum, as a share of the standard deviation of its noise. A step is small if it changes the sum by less."""
+"""Tolerance of a sum, as a share of its noise's standard deviation. A step is small if it changes the sum by less than this."""
 
 
 class Tilt:

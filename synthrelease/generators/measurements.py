@@ -359,7 +359,7 @@ class FormulaTerm:
         return tables if self.weight == 1 else f"{float(self.weight):.12g} {tables}"
 
     def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the increasing columns of each table of the term."""
+        """Return the columns, in order, of each table of the term."""
         own_columns = {layout.index(name) for name in self.columns}
         if not self.ways:
             return [tuple(sorted(own_columns))]

@@ -35,7 +35,7 @@ class AreaTable:
 
     Attributes
     ----------
-    columns : the increasing columns other than the area.
+    columns : the columns other than the area, in order.
     values : the counts.
     variance : the noise variances; 0 for cells that are known to be empty.
     """
@@ -350,7 +350,7 @@ class NestedModel:
     Attributes
     ----------
     layout : the layout of all columns.
-    others : the increasing columns other than areas; the tables of areas have only such columns.
+    others : the columns other than areas, in order; the tables of areas have only such columns.
     whole : the model of these columns; None if there are none.
     levels : the levels of areas, the largest areas first.
     n : the number of rows of the measured table.

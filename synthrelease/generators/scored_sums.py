@@ -100,7 +100,7 @@ class ScoredSum:
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
-        """Return the increasing indices of the sum's columns."""
+        """Return the indices of the sum's columns, in increasing order."""
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:

@@ -241,9 +241,9 @@ def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     """Return the epsilon, rounded up, of a curve or of a sum of curves and pure parts at this delta.
 
-    Some pure parts, those with the largest epsilons, add their epsilons directly. The other pure parts count as curves. The
-    number of parts that are added directly is chosen to minimise the total. If every curve is Gaussian, the conversion is exact
-    (theory 9.14, exact Gaussian curve).
+    The epsilons of some pure parts, the parts with the largest epsilons, are added directly. The other pure parts count as
+    curves. The number of parts that are added directly is chosen to minimise the total. If every curve is Gaussian, the
+    conversion is exact (theory 9.14, exact Gaussian curve).
     """
     from synthrelease.privacy import curves as gaussian  # here, for readers of a release convert nothing
 

@@ -319,8 +319,8 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
     """Return the total of a plan as (epsilon, delta). A curve is converted at this delta; any other total must have at most
     this delta.
 
-    If this gives a smaller epsilon, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17, pure
-    parts beside a curve).
+    If this gives a smaller epsilon, the epsilons of pure parts are added, and Gaussian parts are converted exactly (theory
+    9.17, pure parts beside a curve).
 
     Raises
     ------

@@ -122,7 +122,7 @@ class NegativeBinomial:
 
     Attributes
     ----------
-    shape : eta, above -1. With 1, the distribution is that of the stop coin; with 0, it is the logarithmic distribution.
+    shape : eta, above -1. With shape 1, it is the distribution of the stop coin; with shape 0, the logarithmic distribution.
     stop_probability : gamma, above 0 and below 1.
     """
 

@@ -85,7 +85,7 @@ class ColumnPart(Part):
     minus : the column of the private file with the earlier date, if the value is the number of days between two dates (with the
         part "year", the number of completed years).
     date_format, minus_format : format of the dates if it is not yyyy-mm-dd, and of the dates in `minus` if it differs.
-    missing_values : texts that mean a missing value in this column, in addition to those of the whole file.
+    missing_values : texts that mean a missing value in this column, in addition to the texts for the whole file.
     texts : the texts of the file that each category stands for.
     step : step of the grid to which the rows' own values were rounded; absent if no criterion uses own values.
     """

@@ -75,7 +75,7 @@ class ModelPart(Part):
 
 
 class ModelTermPart(Part):
-    """One number of an answer, in six digits; null if it is not estimable or has no interval.
+    """One number of an answer, with six significant digits; null if it is not estimable or has no interval.
 
     Attributes
     ----------

@@ -175,8 +175,8 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return an (n_atoms,) mask of the atomic bins with values of a released bin; all False if it has a category that no longer
-    exists.
+    """Return an (n_atoms,) mask of the atomic bins with values of a released bin; all False if the bin has a category that no
+    longer exists.
     """
     atoms = column.atoms
     if bin_number == old.missing:

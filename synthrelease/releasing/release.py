@@ -180,7 +180,7 @@ class Release:
     n : number of rows that the release used, if they were divided into pieces; otherwise None, because the table has this
         number.
     n_file : number of rows in the private file; None if the number of kept rows is published instead.
-    measured : the noisy marginals behind the table, if the specification publishes them.
+    measured : the noisy marginals from which the table was made, if the specification publishes them.
     models : the noisy sums for the questions of [[models]].
     """
 

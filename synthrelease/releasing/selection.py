@@ -94,9 +94,9 @@ def _libraries(modules: int) -> ThreadpoolController:
 
 _WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
-"""Seconds between two checks of a worker whether its parent lives."""
+"""Seconds between two checks by a worker that its parent process still runs."""
 _watching: set[int] = set()
-"""The process number of this worker once it watches its parent; empty before."""
+"""The process number of this worker after it has begun to watch its parent; empty before that."""
 
 
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:
@@ -104,7 +104,8 @@ def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResu
 
     The parent passes its process number, because a worker may already be another process's child when it begins its first task.
 
-    On Windows the parent's number does not show whether it lives, so the time limit of the worker ends it.
+    On Windows, the parent's number does not show whether the parent still runs, so the time limit of the worker ends the
+    worker.
     """
     if os.name != "nt" and os.getpid() not in _watching:
         _watching.add(os.getpid())

@@ -252,7 +252,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
 
 
 def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
-    """Return the configuration with this published form, or None if a round could not have drawn it."""
+    """Return the configuration with this published form; None if no round could have drawn such a configuration."""
     try:
         index = _index(spec.space, _places(spec.space), described)
     except (AttributeError, LookupError, TypeError):  # not the tables of a configuration

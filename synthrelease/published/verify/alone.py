@@ -247,7 +247,7 @@ def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
 COMPLETE = "complete"
 """Name of the check that no file is missing. A release without documents can be completed later."""
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
-"""Names of the checks that are not run after a check has failed on which they depend."""
+"""Names of the checks that are not run if a check on which they depend has failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +307,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks so far, after a check has failed on which all others depend."""
+    """Return the checks so far, after a check on which all others depend has failed."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)

@@ -375,7 +375,7 @@ def _cost(leaf: ChargePart) -> Fraction:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Return whether two values of a setting are equal. Numbers are compared by value, whatever their notation."""
+    """Return whether two values of a setting are equal. Numbers are compared by value; their notation may differ."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
