@@ -320,7 +320,7 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
 
 
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
-    """Check the guarantee for a member of the population. No other part may imply that the file is a different kind of sample."""
+    """Check the guarantee for a member of the population. No other part may imply that the file is another kind of sample."""
     epsilon = decimal_text(part.loss().epsilon)
     summary = f"a sample of {part.sampled} of {part.size}: epsilon {epsilon} beside the guarantee"
     return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
