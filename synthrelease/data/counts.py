@@ -152,13 +152,13 @@ def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[
 
 
 _OWN_MEMORY = 2**18
-"""Bytes from which an array of a table has memory of its own."""
+"""An array of a table that has at least this number of bytes gets memory of its own."""
 
 
 def room(n: int, kind: Any) -> np.ndarray:
-    """Return n zeros, for an array that stays. The system gets its memory back as soon as the array ends.
+    """Return n zeros, for an array that is kept. The system gets the memory back as soon as the array is deleted.
 
-    The C library may keep the memory of arrays below 32 MB that end, and a table of many columns has many of these.
+    The C library may keep the memory of deleted arrays below 32 MB, and a table of many columns has many such arrays.
     """
     size = n * np.dtype(kind).itemsize
     if size >= _OWN_MEMORY:
@@ -168,7 +168,7 @@ def room(n: int, kind: Any) -> np.ndarray:
 
 
 def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return arrays of one type, one after the other, in a `room`."""
+    """Concatenate arrays of one type in memory from `room`."""
     return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype))
 
 
@@ -198,7 +198,7 @@ class EqualRows:
 
     Attributes
     ----------
-    order : (n_rows,) indices of the rows, equal ones side by side.
+    order : (n_rows,) indices of the rows; equal rows are next to each other.
     starts : (n_groups,) where the groups start in `order`.
     """
 
@@ -509,9 +509,9 @@ class Counts:
 
 
 class Tally:
-    """A running count of rows over one layout. Rows wait until they are many, and their counts wait until they are as many as
-    all counted before, so each row is sorted only a few times. A sum frees its tables column by column, so the rows are not in
-    memory twice.
+    """A running count of rows over one layout. Rows are collected until there are many, and then counted. Tables of counts are
+    collected until they have more cells than the first table, and then added. So each row is sorted only a few times. While
+    tables are added, their memory is freed column by column, so the rows are not in memory twice.
     """
 
     def __init__(self, layout: Layout):

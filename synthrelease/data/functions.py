@@ -41,8 +41,9 @@ class StatedRule(Protocol):
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
     """Yield the index of each column that is a function of one other column in every row, with the index of the other column.
 
-    Only rules for both private and released rows count. In the private rows the function must hold so that a table with the
-    other column determines this column as well. In the released rows the function must hold so that the model knows it.
+    Only rules that apply to both private and released rows are used. In the private rows the function must hold so that a table
+    with the other column determines this column as well. In the released rows the function must hold so that the model knows
+    it.
 
     Parameters
     ----------

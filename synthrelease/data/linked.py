@@ -82,8 +82,8 @@ class Linked:
 
         Returns
         -------
-        tuple : two arrays of shape `sizes`, the smallest and the largest number. In a cell where no root can be, the smallest
-            is above the largest.
+        tuple : two arrays of shape `sizes`, the smallest and the largest number. In a cell that contains no possible root, the
+            smallest number is above the largest.
         """
         low, high = np.full(sizes, self.least), np.full(sizes, self.most)
         for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):

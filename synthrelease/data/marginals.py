@@ -160,7 +160,7 @@ class Sparse:
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
-        """Yield the cells in order, some at a time: their positions and the bins of every column. So a table of many cells is
+        """Yield the cells in order, in batches: their positions and the bins of every column. So a table of many cells is
         summed in little memory; sums of integers do not depend on the division.
         """
         return ((cells, rows_at(self.bins, cells)) for cells in few_rows(len(self.values), _CELLS_TOGETHER))

@@ -15,8 +15,8 @@ from synthrelease.data.schema import Column, Schema
 from synthrelease.errors import listing
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
-"""Codes that stand in place of a bin for values without one: a missing value, a value outside the bounds or categories, and a
-text that is no number or date.
+"""Codes for values that have no bin: a missing value, a value outside the bounds or categories, and a text that is no number or
+date.
 """
 TOGETHER = "all rows of a person must be read together."
 NO_ROOTS = "no member has the key of a root: the two files have different keys, or write the keys differently."
@@ -33,7 +33,7 @@ ADVICE = (
     'any file, and are the defaults: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
-"""`check` reports a column in which more than one row in `MANY` has no value that fits a bin, and keys of members of which more
+"""`check` reports a column if more than one row in `MANY` has no value that fits a bin. It reports the keys of members if more
 than one in `MANY` has no root.
 """
 

@@ -285,7 +285,7 @@ def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
 # Filler rows are plausible rows that are no record of anybody. They complete a table that has too few rows.
 
 _TRIED = 10_000
-"""Number of first rows of the sequence, of which at least one must satisfy the rules that are evaluated for whole rows."""
+"""At least one of this number of first rows of the sequence must satisfy the rules that are evaluated for whole rows."""
 
 
 class FillerRows:

@@ -292,7 +292,7 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Return the part. Raises RuleError where all values of its columns satisfy it, or none does."""
+        """Return the part of a rule. Raises RuleError if all values of its columns satisfy the part, or none does."""
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]

@@ -409,7 +409,7 @@ class ValueGrid:
 
     Attributes
     ----------
-    step : the distance of neighbouring multiples; a value is at most half a step from the multiple as which it counts.
+    step : the distance of neighbouring multiples; a value is at most half a step from the multiple that represents it.
     edges : increasing numbers inside the bounds; all values between two neighbouring edges count as the same multiple.
     """
 
@@ -417,7 +417,7 @@ class ValueGrid:
     edges: tuple[float, ...]
 
     def nearest(self, value: float) -> float:
-        """Return the multiple of the step as which a value counts."""
+        """Return the multiple of the step that represents a value."""
         return round(value / self.step) * self.step
 
 
@@ -427,7 +427,7 @@ def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None =
     Parameters
     ----------
     whole : whether the column has whole numbers.
-    step : the step in the specification. None takes the smallest number of the form 1, 2 or 5 times a power of ten that is at
+    step : the step in the specification. None selects the smallest number of the form 1, 2 or 5 times a power of ten that is at
         least a thousandth of the range, and at least 1 for whole numbers.
 
     Examples

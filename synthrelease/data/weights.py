@@ -292,7 +292,7 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
 
 def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
-    """Return a summary of (n_cells,) weights of cells with (n_cells,) numbers of rows. The weights stay as they are."""
+    """Return a summary of (n_cells,) weights of cells with (n_cells,) numbers of rows. The weights are not changed."""
     total = math.fsum(rows)
     mean = math.fsum(rows * weights) / total
     return Weights(

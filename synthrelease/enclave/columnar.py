@@ -1,8 +1,8 @@
 """Read Parquet files, and convert columns of Arrow (which databases also provide) to texts.
 
 Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A moment is
-written as both with a space between them, in the time zone of its column. A boolean is "True" or "False". A dictionary column
-has the texts of its values.
+written as date, space and time of day, in the time zone of its column. A boolean is "True" or "False". A dictionary column has
+the texts of its values.
 """
 
 from __future__ import annotations

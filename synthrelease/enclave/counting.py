@@ -23,8 +23,8 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""Keys of `CountedRows.misfits`. READ instead of a kind counts the rows that were read. KEYS instead of a column counts
-members without a root."""
+"""Parts of keys of `CountedRows.misfits`. With READ as the kind, the rows read are counted. With KEYS as the column, members
+without a root are counted."""
 
 DENSE = 2**24
 """Largest number of cells that are counted in one array (128 MiB; only the used part takes memory)."""
@@ -104,7 +104,7 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory; a rule may number them again, and forget all other texts."""
+        """Return the bins of the rows that are still in memory. A rule may renumber these bins and forget all other texts."""
         return bins
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:

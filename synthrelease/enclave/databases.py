@@ -73,8 +73,8 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal, and both
-    or neither are typed values.
+    """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal, and if
+    both or neither of them are typed values.
 
     Texts are cached for the types in `_SAME_TEXT`: within such a type, equal values have equal texts. Each type has its own
     cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal

@@ -289,7 +289,7 @@ class PrivateCounts(Door):
 
         Raises
         ------
-        ValueError : when the sizes are others.
+        ValueError : when the sizes do not meet these conditions.
 
         Privacy
         -------

@@ -71,12 +71,12 @@ def ingest(
 
     Privacy
     -------
-    The number of rows of the file is public. The rules look at each row alone. Which rows they keep is not public. The number
-    of kept rows stays behind the door with the counts, and `resizing.resize` turns the kept rows into the table that a release
-    uses. The division into pieces is such a rule, too (theory 11.12, pieces for ever). With a key, the number of persons is
-    public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10, roots with
-    their members). If the specification says "error", a value that does not fit stops the run. Files with such values are
-    outside the domain of the guarantee.
+    The number of rows of the file is public. The rules judge each row separately. It is not public which rows they keep. The
+    number of kept rows stays behind the door with the counts, and `resizing.resize` turns the kept rows into the table that a
+    release uses. The division into pieces is such a rule, too (theory 11.12, pieces for ever). With a key, the number of
+    persons is public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10,
+    roots with their members). If the specification says "error", a value that does not fit stops the run. Files with such
+    values are outside the domain of the guarantee.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)

@@ -37,9 +37,9 @@ def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequen
     -------
     "counted": epsilon-DP for the number, neighbours replace one row of the file, which changes the number of kept rows by at
     most 1: sensitivity 1. Clamping to [1, N] and the margin are post-processing. The subset is drawn with the secret
-    entropy of the operating system and never shown; the resizing theorem carries every later guarantee over. "stated" and
-    "whole" cost nothing: the number is public. "exact" publishes the number of kept rows: every later guarantee then holds for
-    files in which the same number of rows is kept, and replacing a kept row by another kept row.
+    entropy of the operating system and never shown; by the resizing theorem, every later guarantee also holds for the file.
+    "stated" and "whole" cost nothing: the number is public. "exact" publishes the number of kept rows: every later guarantee
+    then compares only files with the same number of kept rows, in which one kept row is replaced by another.
     """
     rows = rows.with_plan(planned)
     if rule.way in ("exact", "whole"):

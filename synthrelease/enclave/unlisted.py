@@ -6,8 +6,8 @@ texts, one row could displace the texts of other rows (theory 9.20, values witho
 of rows, or of persons if there is a key. Before the charge, the memory for the stated number is compared with the memory of
 the machine.
 
-With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until then numbers stand
-for the texts of all rows that may be a first row, in the order of the file. Counts and outputs do not depend on this order.
+With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until these rows are
+known, texts are replaced by numbers, in the order of the file. Counts and outputs do not depend on this order.
 """
 
 from __future__ import annotations

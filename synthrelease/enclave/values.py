@@ -89,7 +89,7 @@ class Known(dict[str | None, int]):
 
 
 MANY = 500
-"""Number of texts in a batch from which on plain numbers are read all at once."""
+"""If a batch has at least this number of texts, its plain numbers are read all at once."""
 
 
 def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:

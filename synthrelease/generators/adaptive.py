@@ -52,10 +52,10 @@ _PRECISION, _FINEST = 0.2, 0.05
 (`ProportionalFit.solve`)."""
 
 _SWEEPS, _LAST_SWEEPS = 20, 100
-"""Largest number of sweeps: of a fit after a round, which starts from the previous fit, and of the last fit."""
+"""The largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit."""
 
 _MOST = 4
-"""Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple."""
+"""A table gets at most the usual part of the budget times this number, and at least the usual part divided by it."""
 
 # Limits for strong noise. Where the noise of a cell would exceed the first number as a share of the rows, there are fewer
 # rounds. The second number is then the share of a round's budget for its choice, and the third is the smallest size of a
@@ -81,8 +81,9 @@ class RoundsPlan:
         the model keeps its columns in one clique.
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
-    rounds : the planned number of rounds. The part of a round depends on the number of cells of its table.
-    growth : the part of a table is proportional to its number of possible cells to this power; 0 for equal parts.
+    rounds : the planned number of rounds. The budget of a round depends on the number of cells of the table that it measures.
+    growth : an exponent. The budget of a table is proportional to this power of its number of possible cells; 0 gives equal
+        parts.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
     weight : the weight of the prior, as a number of records.
     """
@@ -328,7 +329,7 @@ class _GrowingModel:
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[tuple[CompetingTable, Fraction]]:
         """Return the tables that respect the limit on cliques, with the model's expected counts, and the parts of the budget
-        for them. Only possible cells add noise to the handicap.
+        for them. The handicap of a table counts the noise of its possible cells only.
         """
         tables = list(self._tables(fit))
         if tables and self._usual is None:

@@ -4,8 +4,8 @@ Private: the counts of the table; the gradient of each of its rows, and their ex
 frequencies, public. `patectgan` uses these frequencies, too.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for each gradient; neighbours replace
-one record. That moves two counts of a column by 1, and replaces one clipped gradient: sensitivity 2 clip in l2 norm, plus
-rounding (`noisy_gradient`). Adaptive composition (theory 12.5, clipped gradient).
+one record. Replacing a record changes two counts of a column by 1 and replaces one clipped gradient: sensitivity 2 clip in l2
+norm, plus rounding (`noisy_gradient`). Adaptive composition (theory 12.5, clipped gradient).
 
 Unlike in Xie, Lin, Wang, Wang & Zhou (2018) and in DPCTGAN, every step takes the gradient over all rows, not over a random
 batch. Equal rows have the same gradient, so a step costs one pass over the distinct rows. No accounting of batches is needed.

@@ -4,7 +4,7 @@ pairs).
 Columns i and j have two bins each. Let c_i be the number of rows in the second bin of i. Let a_ij (the agreement) be the number
 of rows whose bins of i and j have the same number. Then (c_i + c_j + a_ij - n) / 2 rows are in the second bin of both columns,
 so all c and a determine the tables of all pairs. A record that changes in m of d columns changes m of the c and m (d - m) of
-the a, each by 1. It would change the tables of all pairs by more than that.
+the a, each by 1. The same record would change the tables of all pairs by more than these numbers.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ measurements.
 Three public facts determine the answer (theory 12.15, associations that rows carry):
 
 - The model matches a measured table within its noise. So the rows **carry** the association of the table's columns. In two
-  exceptions the table is **mostly noise**. First, independent columns with this noise would show a stronger association than
-  these columns have, and than chance gives (`noise_strength`). Second, the prior is so strong that the fit repeats less than
-  `LEAST_REPEATED` of an association. A table of three columns is also mostly noise if the mean noise of a cell exceeds its mean
-  number of rows.
+  exceptions the table is **mostly noise**. First, because of the noise alone, independent columns would show a stronger
+  association than these columns have, and than independent columns show by chance (`noise_strength`). Second, the prior is so
+  strong that the fit reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also mostly
+  noise if the mean noise of a cell exceeds its mean number of rows.
 - The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns **separate**
   them: the two columns are independent among rows that agree in the separating columns. So the rows carry such a pair **in
   part**: only the part of its association that the separating columns explain.
@@ -63,7 +63,8 @@ class Ties:
     Attributes
     ----------
     measured : the columns of each table that every fit measures, and that its model matches.
-    sums : the columns of each sum of scores that the model matches, which is one number of their table.
+    sums : the columns of each sum of scores that the model matches. Such a sum is one number that the table of these columns
+        determines.
     chosen : the columns of each table that a fit may measure, by a private choice that is not published.
     public : column sets of a model that starts from a public table. The model connects all columns of a clique of these sets
         and the rules.
@@ -199,7 +200,8 @@ class Association:
     carried : "yes" if the columns' table was measured, or follows from a measured table: the rows match it up to noise and
         sampling. "mostly noise" if the table was measured, but its noise exceeds the association and chance, or `repeats` is
         below 0.8. "in part" if the association exists only through other tables. "no" if the columns are independent in the
-        rows (of three columns, one column of the others). "not known" if the generator chose its tables privately.
+        rows (with three columns: if one of them is independent of each of the others). "not known" if the generator chose its
+        tables privately.
     how : the reason, in the words of `How`.
     through : the separating columns: among rows that agree in these columns, the two columns are independent. Empty for other
         reasons.
@@ -356,7 +358,9 @@ class Associations:
         return tuple(association for association in associations if association)
 
     def in_tables(self) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of names, in both orders, that a measured or chosen table contains. `measured` is None for others."""
+        """Yield the pairs of names, in both orders, that a measured or chosen table contains; `measured` is None for other
+        pairs.
+        """
         for table in (*self._known, *self.ties.chosen):
             yield from permutations({self._plain(self.layout.columns[column]) for column in table}, 2)
 
@@ -673,7 +677,7 @@ class CarriedPairs:
     carried : number of pairs that are carried.
     unknown : number of pairs for which this is not known.
     noisy : the pairs that are not carried because they are mostly noise.
-    partial : number of pairs that were measured together in some members of a root only.
+    partial : number of pairs that were measured together only in some members of a root.
     carried_triples : the triples that are carried.
     only : whether `columns` lists the carried pairs; otherwise it lists the other pairs.
     columns : the carried pairs, or the other pairs if these are fewer, each once.

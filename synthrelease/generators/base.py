@@ -143,7 +143,7 @@ class Generator(SpecTable):
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return the increasing columns of each table and sum of the model, if the settings determine which columns it
+        """Return the increasing columns of each table and sum of the model, if the settings determine which columns the model
         connects; otherwise empty.
 
         Raises

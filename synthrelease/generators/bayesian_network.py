@@ -86,13 +86,13 @@ class BayesianNetwork:
 
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
-        """Return the largest number of numbers in memory while sampling: six for every cell."""
+        """Return how many numbers are in memory at most while rows are sampled: six for every cell."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return the number of numbers in memory while whole rows are divided among the bins of a further column: six for
-        each cell and bin.
+        """Return how many numbers are in memory while whole rows are divided among the bins of a further column: six for each
+        cell and bin.
         """
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
@@ -222,8 +222,8 @@ class Frontier:
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by new cells, given the current cell that each comes from, its bin of a further column,
-        and its count.
+        """Replace the current cells by new cells. For each new cell, the arguments give the current cell from which it comes,
+        its bin of a further column, and its count.
         """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
@@ -499,8 +499,8 @@ def even_bins(
     """Assign bins of a further column to cells with whole numbers of rows. Return (m,) cells, (m,) bins and (m,) numbers of
     rows.
 
-    Bins are assigned from the last to the first. Among the rows without a later bin, every stretch of the line gets a bin as
-    often as its probabilities state, with an error below one row. A bin of probability 0 is never assigned.
+    Bins are assigned from the last to the first. Among the rows without a later bin, every run of successive rows gets a bin as
+    often as the probabilities of these rows state, with an error below one row. A bin of probability 0 is never assigned.
 
     Parameters
     ----------

@@ -17,11 +17,11 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.generators.bayesian_network import nearest_on_simplex, systematic_rounding
 
 _REST = 0.4
-"""Share of the required rows that is enough for a group of neighbouring bins beside a group with enough rows."""
+"""This share of the required rows is enough for a group of neighbouring bins that is next to a group with enough rows."""
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return the rules as masks of two columns if such masks are equivalent, without superfluous masks; otherwise unchanged."""
+    """Return equivalent masks of two columns, without superfluous masks; if there are none, return the masks unchanged."""
     return [part for mask in masks for part in _pairs_of(mask)]
 
 

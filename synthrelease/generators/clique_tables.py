@@ -1,7 +1,7 @@
 """Compute tables of all pairs of columns from a fitted junction tree, and the size of the tree with one more table.
 
-The cliques of a tree are listed depth first. Each adds columns to those of its parent, and its subtree adds successive columns.
-So the new columns of a clique meet all earlier columns in one product of matrices.
+The cliques of a tree are listed depth first. Each clique adds columns to the columns of its parent, and its subtree adds
+successive columns. So one product of matrices combines the new columns of a clique with all earlier columns.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class CompetingTable:
 class PairTables:
     """The tables of all pairs of columns, and the cells of the cliques that would connect each pair.
 
-    A pair is stored once, with the column first that an earlier clique adds.
+    A pair is stored once. Its first column is the column that an earlier clique adds.
 
     Attributes
     ----------
     place : per column, its place in the order in which cliques add columns.
     ends : for each place, the number of bins before it; at the end the number of all bins.
     shares : (bins, bins) the shares of the cells.
-    cells : (columns, columns) the cells of the largest column set of `joining_sets`; 1 inside a clique.
+    cells : (columns, columns) the number of cells of the largest column set of `joining_sets`; 1 for a pair inside a clique.
     """
 
     place: Mapping[int, int]
@@ -68,15 +68,15 @@ class PairTables:
 
 
 class _Message(NamedTuple):
-    """What a clique learns through a separator about successive columns on its other side.
+    """A message that a clique gets through a separator, about successive columns on the other side of the separator.
 
     Attributes
     ----------
-    separator : the common columns.
-    low, high : the places of the columns, the last one exclusive.
-    given : (bins, cells) the shares of their bins given a cell of the separator.
-    widest : per column, the most cells of two successive separators on the path to it.
-    nearest : per column, the cells of the separator beside it.
+    separator : the columns that both sides share.
+    low, high : the first place of the columns, and the place after the last column.
+    given : (bins, cells) the conditional shares of the bins of these columns, given a cell of the separator.
+    widest : per column, the largest number of cells of two successive separators on the path to the column.
+    nearest : per column, the number of cells of the separator next to the column.
     """
 
     separator: Columns
@@ -103,14 +103,14 @@ def pair_tables(tree: JunctionTree, shares: Sequence[np.ndarray]) -> PairTables:
         return added_up(shares[clique], tree.cliques[clique], columns)
 
     def passed(clique: int, entered: Columns, given: np.ndarray, left: Columns) -> np.ndarray:
-        """Return the shares with the cells of a separator, from those given the cells of another one of the same clique."""
+        """Return joint shares with the cells of the separator `left`, from shares given a cell of the separator `entered`."""
         inside = tuple(dict.fromkeys((*entered, *left)))
         entering, leaving = ([1 + inside.index(column) for column in columns] for columns in (entered, left))
         rows, joint = given.reshape(-1, *(tree.sizes[column] for column in entered)), margin(clique, inside)
         return np.einsum(rows, [0, *entering], joint, range(1, 1 + len(inside)), [0, *leaving]).reshape(len(given), -1)
 
     def message(clique: int, heard: Iterable[_Message], low: int, high: int, child: int) -> _Message:
-        """Return what a clique tells a child, or its parent if it is this child, about the columns in these places."""
+        """Return a clique's message about the columns in these places to a child, or to its parent if `child` is the clique."""
         left = tree.separator(child)
         across = margin(clique, left).ravel()
         rows, widest, nearest = np.outer(single[: ends[high]], across), np.empty(high), np.empty(high)
@@ -158,7 +158,7 @@ def pair_tables(tree: JunctionTree, shares: Sequence[np.ndarray]) -> PairTables:
 
 
 def joining_sets(tree: JunctionTree, pair: tuple[int, int]) -> tuple[Columns, ...]:
-    """Return the column sets that must share cliques so that a pair is cheaply connected; the pair alone inside a clique.
+    """Return column sets that connect a pair with few cells if each is inside a clique; only the pair if a clique contains it.
 
     One column is added to every separator on the path to the other column, and so to every two successive separators. With
     these sets the cliques remain those of a chordal graph, so a junction tree has no larger clique than these sets. The

@@ -3,9 +3,10 @@
 Private: the exact counts of all queries of the pool, and the model's errors in them. Out: chosen queries and noisy counts,
 public.
 
-Guarantee: `iterations` choices and as many counts, each at its part (`PaperLaplace`: epsilons, `adaptive_mechanism.Gaussian`:
-rhos); neighbours replace one record. That changes a count by at most 1, and therefore the error |count - round(n share)| of a
-query: sensitivity 1 of counts and of errors. Errors and counts are whole numbers; adaptive composition.
+Guarantee: the sum of the parts of `iterations` choices and as many counts (epsilons with `PaperLaplace`, rhos with
+`adaptive_mechanism.Gaussian`). Neighbours replace one record, which changes a count by at most 1, and therefore the error
+|count
+- round(n share)| of a query: sensitivity 1 of counts and of errors. Errors and counts are whole numbers; adaptive composition.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 MOST_CANDIDATES = 20_000
-"""If more rows than this were drawn and more than this were omitted, the closed form is used. It is up to a quarter wider;
-the exact limit would take seconds."""
+"""If more rows than this were drawn and more than this were omitted, the closed form is used. Its limit is up to a quarter
+wider, but the exact limit would take seconds."""
 _MOST_SHARES = 10**100
 """For more shares than this the closed form is used, because the exact probabilities would underflow."""
 _MOST_CELLS = 100_000
@@ -119,8 +119,9 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
     """Return the smallest t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric.
 
-    The same limit holds for the other side. Y = G - X of the omitted rows satisfy the condition. Then X K - n G = -(Y K - (K -
-    n) G), so the smaller of the two subsets is used. If it has more than `MOST_CANDIDATES` rows, the closed form is returned.
+    The same limit holds for G/K - X/n. Y = G - X of the omitted rows satisfy the condition. Then X K - n G = -(Y K
+    - (K - n) G), so the smaller of the two subsets is used. If it has more than `MOST_CANDIDATES` rows, the closed form is
+    returned.
     """
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:

@@ -275,8 +275,8 @@ class Game:
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the (draws, bins of all columns) probabilities of bins, for draws of the generator's noise. With
-        conditions, each has one draw.
+        """Return the (draws, bins of all columns) probabilities of bins, for draws of the generator's noise. With conditions,
+        there is one draw for each condition.
         """
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])

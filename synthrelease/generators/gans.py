@@ -355,8 +355,8 @@ def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return a gradient. Its descent increases the critic's score of rows with more votes than average, and decreases other
-    scores.
+    """Return a gradient. A step against it increases the critic's scores of rows with more votes than average, and decreases
+    the other scores.
     """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

@@ -74,7 +74,7 @@ class JunctionTree:
         return self._separators[index]
 
     def edges_from(self, start: int) -> Iterator[tuple[int, int, Columns]]:
-        """Yield every edge once, directed away from the clique `start`, nearer edges first: two cliques and their separator."""
+        """Yield every edge once, as two cliques and their separator, away from the clique `start`; nearer edges come first."""
         left, met = [start], {start}
         for clique in left:  # the list grows during the loop
             for stop in self._beside[clique]:

@@ -326,7 +326,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return the budget of all agreements and of the counts of their columns: the sum of the budgets of their tables."""
+        """Return the budget of all agreements and counts of columns: the sum of the budgets for the tables of these pairs."""
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
 
@@ -356,8 +356,8 @@ class MarginalsGenerator(MeasuringGenerator):
     def seconds(self, layout: Layout, rows: int) -> float:
         """Return the estimated seconds of a fit: steps of the optimiser times the cells of all cliques.
 
-        With less noise relative to the counts, more steps are needed. Agreements alone need few (17 columns take 1 s, 22
-        columns 20 s).
+        With less noise relative to the counts, more steps are needed. A fit to agreements alone needs few steps (17 columns
+        take 1 s, 22 columns 20 s).
         """
         tree = JunctionTree.of(layout.sizes, self.structure(layout))
         cells = sum(layout.subset(clique).n_cells for clique in tree.cliques) + self._room(layout)
@@ -375,7 +375,7 @@ class MarginalsGenerator(MeasuringGenerator):
         """Return the estimated largest number of cells in memory: of sampling, or of the optimiser.
 
         The optimiser stores the measured cells for each of its last thirty steps, and a few copies of the cliques. With
-        agreements it stores thirteen copies.
+        agreements, the optimiser stores thirteen copies of the cliques.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         of_agreements = 13 * max(int(self.effort(layout)), self._room(layout)) if self.agreeing(layout).pairs else 0

@@ -812,7 +812,7 @@ class _Dual:
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, gradient: np.ndarray) -> bool:
-        """Return whether every measured cell is empty or within its tolerance of its target. False if a value is NaN."""
+        """Return whether every measured cell is empty or differs from its target by at most its tolerance; False for NaN."""
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 

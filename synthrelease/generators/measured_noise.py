@@ -326,7 +326,7 @@ class Noises:
 
     @cached_property
     def each(self) -> np.ndarray:
-        """Return the (n_noises,) variance of a single noise with each entry's distribution."""
+        """Return (n_noises,) variances: for each entry, the variance of a single noise with the entry's distribution."""
         return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
@@ -426,8 +426,8 @@ def half_width(
     weights : (n_noises,) the weights of the noises.
     normal_variance : the variance of an independent normal error with mean 0.
     confidence : the probability, above 0 and below 1.
-    step : the lattice step of a discrete error that is treated as normal. If it exceeds w, half of it is added instead
-        (continuity correction).
+    step : the lattice step of a discrete error that is treated as normal. If the step exceeds w, half of the step is added
+        instead of w/2 (continuity correction).
     """
     if isinstance(noises, SharedNoise):
         return noises.half_width(weights, normal_variance, confidence)

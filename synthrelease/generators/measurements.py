@@ -69,7 +69,7 @@ def area_noise(
 
     The number of rows of an area is estimated in two ways: from each table of its level, as the sum of its cells, and from the
     tables of the level below, as the sum over the areas in it. Independent estimates are weighted by their precision. The
-    public total number of rows is not used, which matters only for few areas.
+    public total number of rows is not used; this loses accuracy only if there are few areas.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, or no bin that is not rare."""
+    """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, or a column with rare bins only."""
     factors = read_bins(text)
     if mistakes := [mistake for factor in factors for mistake in ScoredSum(factors=(factor,)).mistakes(layout)]:
         yield replace(mistakes[0], field=_FIELD)
@@ -306,9 +306,9 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
 
     For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal weights,
     a table of two cells would cost as much as a table of a thousand cells. With Laplace noise, the square root minimises the
-    total noise of all cells. With Gaussian noise the power 2/3 would, but it preserves no more associations. The error of a
-    single column is also an error of its D - 1 pairs, each of which has two columns. Where most columns are nearly constant,
-    this is the largest part of the error.
+    total noise of all cells. With Gaussian noise, the power 2/3 would minimise the noise, but it preserves no more
+    associations. The error of a single column is also an error of its D - 1 pairs, each of which has two columns. Where most
+    columns are nearly constant, this is the largest part of the error.
 
     Parameters
     ----------
@@ -502,11 +502,11 @@ class NoisySum:
     columns : increasing indices of its columns.
     scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
-    epsilon : the cost of the sum, or of all sums that share its noise together.
+    epsilon : the cost of the sum. If several sums share one noise, it is the cost of all of them together.
     sensitivity : largest change of the sum when a record is replaced: the highest score as measured, since the lowest score is
         0.
-    exact : whether `value` is the sum of `scores` over the rows plus noise. It is not if bins of different scores were merged,
-        or own values were added up.
+    exact : whether `value` is the sum of `scores` over the rows plus noise. This is not so if bins of different scores were
+        merged, or if own values were added up.
     own : for a sum of own values, its factors; `scores` are then computed from representative values. None otherwise.
     together : how many successive sums share its noise (theory 9.18, one noise for many numbers).
     """

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from synthrelease.privacy.charges import Charge
 
 TABLE_WEIGHT = 4
-"""Weight of the means of groups in the budget, as a number of sums that share one noise. The accuracy over all rows is then
-about the same."""
+"""In the budget, means of groups count as this number of sums that share one noise. The accuracy over all rows is then about
+the same."""
 
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 

@@ -5,8 +5,8 @@ Private: the counts of the table, the assignment of rows to teachers, the teache
 Out: noisy votes and noisy frequencies, public.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for the votes of each step; neighbours
-replace one record. That changes the votes of one teacher, and so each of k counts of votes by at most 1: squared l2 sensitivity
-k.
+replace one record. Replacing a record changes the votes of one teacher, and so each of k counts of votes by at most 1: squared
+l2 sensitivity k.
 
 Each row of the table belongs to one teacher, which is drawn for it uniformly, exactly and independently of everything else. So
 replacing a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins

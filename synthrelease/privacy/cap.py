@@ -168,8 +168,8 @@ def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
     """Return the smallest noisy count at which a text is published, for a column without a public list of texts whose counts
     cost `rho`.
 
-    The second value is an upper bound on the probability that a text of one row reaches this threshold. The threshold is 7
-    standard deviations, rounded up, plus 2.
+    The second result is an upper bound on the probability that a text of a single row reaches this threshold. The threshold is
+    7 standard deviations, rounded up, plus 2.
 
     Privacy
     -------

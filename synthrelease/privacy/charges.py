@@ -222,7 +222,7 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
 
     Raises
     ------
-    BudgetError : when there are no parts, or a part has a delta beside a curve.
+    BudgetError : when there are no parts, or when one part has a delta and another part is a curve.
     """
     if not parts:
         raise BudgetError(f"The charge {name!r} is the largest of its parts, and there are none.")

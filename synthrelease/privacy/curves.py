@@ -29,7 +29,7 @@ from synthrelease.privacy.exact_bounds import Between, complement, exponential, 
 # exponentials as in `privacy.exact_bounds`. No float is involved.
 
 _NORMAL_GUARD = 32
-"""Additional bits of the computation, which make the bounds close. The bounds hold for any number of bits."""
+"""Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits."""
 
 
 def within(square: Fraction, bits: int) -> Between:
@@ -118,7 +118,7 @@ class RenyiCurve:
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
-        """Return the formula of the curve as text, with coefficients rounded up. In it, a is the order."""
+        """Return the formula of the curve as text, with coefficients rounded up. The letter a is the order."""
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
         return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
@@ -231,7 +231,7 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest error rate, rounded down, of any guess which of two equally likely neighbouring files was used.
+    """Return the smallest error rate, rounded down, of any guess about which of two equally likely neighbouring files was used.
 
     The error rate is (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """

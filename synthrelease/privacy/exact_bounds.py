@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 _LAW_GUARD = 96
-"""Additional bits of the computation, which make the bounds close. The bounds hold for any number of bits."""
+"""Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits."""
 
 
 class Between(NamedTuple):

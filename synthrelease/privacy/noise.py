@@ -4,7 +4,7 @@ Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussi
 or the hidden number of rounds of a selection (`hidden_numbers`). All of these use the operating system's generator. Public
 randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
 generator seeded with 256 bits from the operating system. Public randomness must be independent of the data, but it need not be
-secret. A release has no seed and cannot be repeated, as the guarantee requires.
+secret. A release has no seed, so its noise cannot be reproduced, as the guarantee requires.
 
 Noise is drawn as exact integers from random bits (`privacy.samplers`), by the same method for vectors of every length. So the
 low-order bits of a released number reveal nothing about the data, unlike with floating-point noise (theory 9, noise; Mironov

@@ -50,7 +50,8 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
     Parameters
     ----------
-    n : the public number of rows; 1 if it is not yet known. Then only a delta that no number of rows allows is refused.
+    n : the public number of rows; 1 if it is not yet known. In this case, only a delta is refused that no number of rows
+        allows.
     spent : whether the budget is already reserved; the message states this.
     """
     if not delta * n <= Fraction(1, 10):
@@ -400,9 +401,9 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return the estimate; None if none is possible.
+        """Return the estimate; None if no estimate is possible.
 
-        There is no estimate without a noisy count, if a secret key selected the records, or if persons may have several
+        No estimate is possible without a noisy count, if a secret key selected the records, or if persons may have several
         records. (The number of records is then not public.)
 
         Parameters

@@ -26,7 +26,7 @@ from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, 
 # The truncated negative binomial distribution of a hidden number of rounds is drawn exactly (theory 9.11, inversion of bits).
 
 _PRICE_GUARD = 96
-"""Additional bits of the computation, which make the bounds close. The bounds hold for any number of bits."""
+"""Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits."""
 _READ = 256
 """Number of bits that are read first for an unbounded distribution."""
 _FIRST, _WORD = 16, 64

@@ -62,9 +62,7 @@ PASSING = (2, 10, 100)
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return the probability that nothing is released, by acceptance rate. The rate is one accepted round in each number of
-    `passing`.
-    """
+    """Return the probability that nothing is released, for each number p in `passing`: one round in p is accepted."""
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
@@ -110,7 +108,7 @@ class StopCoin:
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         """Return the cost for approximate rounds, which equals the cost for pure rounds.
 
-        Theory 2b.9, approximate rounds, compares with a coin that stops more often. Such a coin costs less.
+        The proof (theory 2b.9, approximate rounds) compares this coin with a coin that stops more often and costs less.
         """
         return self.price(epsilon)
 

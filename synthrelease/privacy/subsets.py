@@ -131,8 +131,8 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Return the piece that a charge reads. Return None for the charge of the number of rows, which is paid before the rows
-    are divided.
+    """Return the piece that the mechanism of a charge reads. Return None for the charge of the number of rows, which is paid
+    before the rows are divided.
     """
     if charge.name == NUMBER_OF_ROWS:
         return None
@@ -140,5 +140,5 @@ def piece_of(charge: Charge) -> Piece | None:
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges that read this piece. None means the charges before the rows are divided."""
+    """Return the charges of the mechanisms that read this piece. None means the charges before the rows are divided."""
     return tuple(charge for charge in charges if piece_of(charge) == piece)

@@ -121,7 +121,7 @@ class PublishedRelease:
     measurements: Measurements | None = field(default=None, repr=False)
     """The noisy tables from which the rows were made; None if they are not published."""
     measured: bool = False
-    """Whether noisy tables are published and limit errors. They limit no errors if the number of measurements had no limit."""
+    """Whether published noisy tables limit errors. They limit no errors if the number of measurements had no limit."""
     intended: tuple[QuestionTable, ...] = ()
     """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
@@ -150,7 +150,7 @@ class PublishedRelease:
     """Which columns belong to roots and which to their members, if each row is a root with all its members; None otherwise."""
 
     functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that are functions of other columns in every row, each with these, such as region and municipality."""
+    """Columns that other columns determine in every row, each with these other columns: region with municipality."""
 
     def __repr__(self) -> str:
         return (

@@ -70,8 +70,8 @@ class IntendedEstimatePart(Part):
         about a share; its estimate and interval are this share times the number of rows that the rules keep.
     estimate : null if the statistic is not estimable, or the number of kept rows is unknown.
     low, high : the interval for the kept rows of the file, with their own values, in six digits; null for an open end.
-    binned_low, binned_high : the interval for the mean of representative values, to which `estimate` belongs. Absent if
-        representative values equal the exact values.
+    binned_low, binned_high : the interval for the mean of representative values, which is the quantity that `estimate`
+        estimates. Absent if representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
     ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference of their shares. Absent
         otherwise.

@@ -38,7 +38,7 @@ _BYTES_PER_ROW = 150
 """Bytes per distinct row in addition to its columns: sort keys, counts, and the network of the matching."""
 
 _BYTES_PER_DRAWN_ROW = 50
-"""Peak bytes per row of a stated number of rows while they are drawn: row numbers, sorted, with their first positions."""
+"""Peak bytes per row while a stated number of rows is drawn: the sorted row numbers with their first positions."""
 
 _BYTES_PER_BIN = 3000
 """Bytes per bin of a column: labels, documents and noisy counts as Python objects (measured: 2,800)."""
@@ -142,8 +142,8 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """Check that a release fits into this machine, from the memory measured in a dry run. A release needs this process with its
-    libraries, and for each worker process as much again as an attempt added.
+    """Check that a release fits into this machine, from the memory measured in a dry run. A release needs the memory of this
+    process with its libraries and, for each worker process, the memory that the attempts added.
 
     Parameters
     ----------

@@ -3,10 +3,11 @@
 Every generator family is tried in its smallest and in its largest configuration, with the code of a release: one-off fits, the
 generator, the projection, the criteria or the joint test, and the figures after acceptance. The table has the columns and bins
 of the private one. Its rows are drawn uniformly over all cells that the rules allow, and are the same in every run. It contains
-nothing private, so messages may show the place of an error, its time and its memory. Rejected rounds mean nothing here, because
-such rows are no population.
+nothing private, so messages may show the place of an error, its time and its memory. A rejected round means nothing here,
+because made-up rows do not resemble a population.
 
-`MadeUp` is a `PrivateCounts` whose failures keep their cause. Only this file makes one, from rows that it has drawn itself.
+`MadeUp` is a `PrivateCounts` whose failures keep their cause. Only this module creates such an object, from rows that the
+module has drawn.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from synthrelease.releasing.attempt_costs import check_measured, megabytes_in_us
 from synthrelease.spec.release_spec import ReleaseSpec
 
 ROWS = 2000
-"""Number of rows of the made-up table: enough for a few in every group, and few enough for a second of work."""
+"""Number of rows of the made-up table: every group gets a few rows, and the work takes about a second."""
 
 Result = TypeVar("Result")
 

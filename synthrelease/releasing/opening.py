@@ -171,7 +171,7 @@ def check_opens(
 
     Parameters
     ----------
-    more : further columns to read beside those of the schema.
+    more : further columns to read, in addition to the columns of the schema.
     rows_are_public : whether a message may say that the table has no row. It may not for roots and members in two files,
         because only the number of roots is public (theory 1.10, roots with their members).
 

@@ -83,7 +83,8 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
 def split_register(
     ledger: Path, config: Path, data: Source, key: Path | None = None, expect_head: str | None = None, trust: Sequence[str] = ()
 ) -> tuple[Statement, Path]:
-    """Make a new key and record the split of a register in the ledger. From then on, piece = keyed hash of the record number.
+    """Make a new key and record the split of a register in the ledger. From then on, a keyed hash of the record number
+    determines the piece.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def split_register(
     Privacy
     -------
     Record numbers are public, and the key is drawn before they are read, so the split is independent of every value. Nothing is
-    released. Theory 11.12, pieces for ever, has the effect on later releases.
+    released. Theory 11.12, pieces for ever, states the effect on later releases.
     """
     spec = load_spec(config, trust)
     if spec.options.split is None:
@@ -268,8 +269,8 @@ def release(
 def read_private(
     spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), piece: PieceOfRegister | None = None
 ) -> PrivateCounts:
-    """Read the private file once. Return the table that the release uses. Its number of rows is public, and it carries the
-    planned charges that are spent once, before the rounds.
+    """Read the private file once. Return the table that the release uses. The table's number of rows is public, and its meter
+    has the planned charges that are spent once, before the rounds.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ is an output like an accepted one: they hold for any mechanism Q whose output sa
 output of the first round that halts. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type and the
 place of an error; all code outside `PrivateCounts.spend` sees noisy values alone, so type and place are post-processing of them
 and covered by the guarantee of a round. (For the best of K: in the total order, rounds that halt come after all others.) If it
-counted as rejected, an error in every round would spend the whole budget and then output "nothing". In parallel runs it counts
-only at its place in the order, as an accepted round does.
+counted as rejected, an error in every round would spend the whole budget and then output "nothing". In parallel runs, such a
+round counts only at its place in the order, as an accepted round does.
 
 Rounds are independent and identically distributed, and only the output is used: not the number of rounds, K, their times, or
 rejected tables.
@@ -66,7 +66,7 @@ Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Return a function that runs the given one while the loaded libraries for linear algebra use a single thread.
+    """Return a function that runs the given function while the loaded libraries for linear algebra use a single thread.
 
     Finding these libraries takes some milliseconds, once and after each import that may have loaded another library.
     """

@@ -104,7 +104,7 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError for the first of these settings that is stated. This kind of column does not have them."""
+    """Raise ColumnError for the first of these settings that is stated, because this kind of column has no such settings."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"no {field} {kind}", "some")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
@@ -320,7 +320,7 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if the next coarser level divides a group of a level. The message has two codes that show this."""
+    """Raise SpecError if the next coarser level divides a group of a level. The message names two codes that show this."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}

@@ -73,7 +73,8 @@ def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) ->
 
 
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for every setting that contradicts a simple random sample, or that publishes more about the records.
+    """Add a problem for every setting that contradicts a simple random sample, or that publishes further facts about the
+    records.
 
     If the file is not a simple random sample, the guarantee for a member of the population does not hold.
     """
@@ -156,7 +157,7 @@ def scout_in_words(table: ScoutTable) -> str:
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Raise InputError if the folder that [scout] names has another scout: its document, cap, key or order of rows differs."""
+    """Raise InputError if the scout in the folder that [scout] names differs in its document, cap, key or order of rows."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"

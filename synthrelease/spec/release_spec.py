@@ -75,8 +75,8 @@ class ReleaseSpec:
     bundle : further formats of the release.
     not_promised : the associations that the publisher knows are not preserved.
     shares_noise : whether criterion values after acceptance share one noise, if the shared noise is smaller (theory 4.4,
-        figures that share a noise). This is not a setting. It is False only if `verify` computes the plan of an older bundle
-        again.
+        figures that share a noise). This is not a setting; the value is False only if `verify` recomputes the plan of an older
+        bundle.
     options : the options that are used.
     questions : the questions that the release is meant to answer.
     models : the sums that are measured for the questions in [[models]]; None without [[models]].

@@ -157,7 +157,7 @@ def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) 
 
     Parameters
     ----------
-    whatever_it_costs : whether to leave out budget and selection.
+    whatever_it_costs : whether budget and selection are left out.
     """
     left_out = ("title", "description", "unit", *(("budget", "selection") if whatever_it_costs else ()))
     rest = {name: value for name, value in tables.items() if name not in left_out}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Checks, before anything is read or spent, that the shared measurements can answer the criteria that use them.
 
 MOST_LOOKED_AT = 20
-"""Largest number of transformations whose noise is checked before a release. The first ones are checked."""
+"""Before a release, the noise is checked for at most this number of transformations, the first ones in order."""
 
 
 def check_answered(
@@ -250,7 +250,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _put_together(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
-    """Return a column of which an alternative has a bin with rare and other bins; empty if there is none."""
+    """Return a column with an alternative that merges rare bins with other bins; empty if there is no such column."""
     for column in dict.fromkeys(rare_bin.column for rare_bin in bins):
         rare = np.array([rare_bin.bin for rare_bin in bins if rare_bin.column == column])
         common = space.common.binnings[column]

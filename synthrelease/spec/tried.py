@@ -1,9 +1,9 @@
 """Record which configuration and acceptance file were tried on public rows, so that `release` can refuse changed files.
 
-`NAME.tried.json` stands beside `NAME.toml`. It has one digest for each column, criterion and other table, so that a refusal
-names the changed parts. The digests do not cover comments, texts for the card, the persons who stated or agreed to values, the
-limit of the budget, and the way in which the private file writes its values, because these do not change an attempt. The record
-does not protect privacy. It keeps a steward from spending a budget on files that nobody has tried.
+The record `NAME.tried.json` is in the same folder as `NAME.toml`. It has one digest for each column, criterion and other table,
+so that a refusal names the changed parts. The digests do not cover comments, texts for the card, the persons who stated or
+agreed to values, the limit of the budget, and the way in which the private file writes its values, because these do not change
+an attempt. The record does not protect privacy. It keeps a steward from spending a budget on files that nobody has tried.
 
 A copy under another name, or a configuration that extends a tried one, is compared with the most similar record. Files that
 come with synthrelease are recognised by their digest, wherever they are. Edited copies are not recognised.
@@ -32,8 +32,7 @@ from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
-"""The command that tried the files. "answer" means that nothing tried them, and that the steward agreed to use them all the
-same."""
+"""The command that tried the files. "answer" means that no command tried them, but the steward agreed to use them."""
 NEVER = (
     "The configuration and its acceptance file were never tried on public data, as far as this program knows. A release spends "
     "its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
@@ -74,7 +73,7 @@ class Tried:
     trial: str = ""
 
     def changes(self, now: Mapping[str, str]) -> list[str]:
-        """Return the names of the parts that differ. A criterion with a new name is the same criterion."""
+        """Return the names of the parts that differ. A renamed criterion counts as the same criterion."""
         then = self.digests
         changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
         gone, new = ({parts[name] for name in parts if name.startswith(CRITERION)} for parts in (then, now))
@@ -84,7 +83,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """The result if two files differ from the tried ones: the command that tried these, and the changed parts in words."""
+    """The result if the two files were changed since they were tried: the command that tried them, and the changed parts."""
 
     by: str
     parts: str
@@ -196,9 +195,7 @@ def kept_in_trial(spec: ReleaseSpec) -> str:
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return one digest of all parts that decide which associations the rows preserve. Thresholds and texts are not among
-    them.
-    """
+    """Return one digest of all parts that decide which associations the rows preserve. It covers no thresholds and no texts."""
     return digest_of({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
