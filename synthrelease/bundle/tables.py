@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,7 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
         columns += [] if rows.weights is None else [_texts([f"{weight!r}{end}" for weight in rows.weights.tolist()])]
         return compute.binary_join_element_wise(*columns, nothing).buffers()[2].to_pybytes()
 
+    yield from map(piece_of, islice(parts, 1))  # a small file starts no thread: with too little memory, its start may not end
     with Ahead(piece_of, lambda: next(parts, None)) as ahead:
         yield from (piece for _, piece in ahead)
 

@@ -259,7 +259,7 @@ def test_the_common_refinement_of_binnings_keeps_missing_values_apart() -> None:
         ({"missing": "bin", "missing_label": "=1"}, "missing_label: expected labels of one line"),
         ({"missing": "bin", "missing_label": ""}, "missing_label: expected labels of one line"),
         ({"missing_label": "gone"}, "missing_label: expected this setting only .* missing = 'bin', found missing = 'drop'"),
-        ({"missing": "bin", "missing_values": [" Y"]}, "missing_values: expected texts that stand for no category .*' Y'"),
+        ({"missing": "bin", "missing_values": [" Y"]}, "missing_values: expected texts that belong to no category .*' Y'"),
     ],
 )
 def test_what_is_wrong_with_a_bin_of_missing_values(fields: dict[str, object], message: str) -> None:
@@ -269,7 +269,7 @@ def test_what_is_wrong_with_a_bin_of_missing_values(fields: dict[str, object], m
 
 def test_a_label_of_missing_values_is_no_number() -> None:
     table = ColumnTable(kind="integer", bounds=(0, 19), alternatives={"a": ["<5", ">=5"]}, missing="bin", missing_label=">99")
-    with pytest.raises(ColumnError, match="cannot be taken for a number, found '>99'"):
+    with pytest.raises(ColumnError, match="does not look like a number, found '>99'"):
         build_column("age", table, InputTable(), [], None)
 
 

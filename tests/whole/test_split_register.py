@@ -207,11 +207,7 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
 @pytest.mark.parametrize(
     ("more", "changes", "place"),
     [
-        (
-            "",
-            {"by": "face"},
-            "split.by: expected a column with a public record number that is not a source of a released column",
-        ),
+        ("", {"by": "face"}, "split.by: expected a column with a public record number that is no source of a released column"),
         ("", {"piece": 3}, "piece must be 1 to 2, found 3"),
         ("", {"of": 1}, "split.of"),
         ("", {"of": MOST_PIECES + 1}, "split.of"),
