@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -25,7 +25,7 @@ from synthrelease.generators.associations import Ties
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import CompetingTable, joining_sets, pair_tables
+from synthrelease.generators.clique_tables import CompetingTable, joinings, pair_shares
 from synthrelease.generators.counters import Counters
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
@@ -52,10 +52,10 @@ _PRECISION, _FINEST = 0.2, 0.05
 (`ProportionalFit.solve`)."""
 
 _SWEEPS, _LAST_SWEEPS = 20, 100
-"""The largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit."""
+"""Largest number of sweeps: of a fit after a round, which starts from the previous fit, and of the last fit."""
 
 _MOST = 4
-"""A table gets at most the usual part of the budget times this number, and at least the usual part divided by it."""
+"""Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple."""
 
 # Limits for strong noise. Where the noise of a cell would exceed the first number as a share of the rows, there are fewer
 # rounds. The second number is then the share of a round's budget for its choice, and the third is the smallest size of a
@@ -81,9 +81,8 @@ class RoundsPlan:
         the model keeps its columns in one clique.
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
-    rounds : the planned number of rounds. The budget of a round depends on the number of cells of the table that it measures.
-    growth : an exponent. The budget of a table is proportional to this power of its number of possible cells; 0 gives equal
-        parts.
+    rounds : the planned number of rounds. The part of a round depends on the number of cells of its table.
+    growth : the part of a table is proportional to its number of possible cells to this power; 0 for equal parts.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
     weight : the weight of the prior, as a number of records.
     """
@@ -174,14 +173,14 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
         if not competing:
             break
         paid = plan.choice * (left if 2 * left < 3 * part else part)
-        chosen, part_of_it = competing[private.choice([table for table, _ in competing], paid)]
+        chosen = competing[private.choice([candidate.table for candidate in competing], paid)]
         left = private.left - last
-        paid = left if is_rest or 2 * left < 3 * part_of_it else part_of_it
-        model.add(chosen.columns, private.table(chosen.columns, paid), private.variance(paid))
+        paid = left if is_rest or 2 * left < 3 * chosen.part else chosen.part
+        model.add(chosen, private.table(chosen.table.columns, paid), private.variance(paid))
         if private.left > last:
             fit = model.fit(_SWEEPS)
-            improvement = np.abs(n * fit.table(chosen.columns) - chosen.expected).sum()
-            if improvement <= chosen.handicap:
+            improvement = np.abs(n * fit.table(chosen.table.columns) - chosen.table.expected).sum()
+            if improvement <= chosen.table.handicap:
                 part = max(part, min(2 * part, private.left - last))
     fit = model.fit(_SWEEPS if private.left else _LAST_SWEEPS)
 
@@ -292,6 +291,15 @@ def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarra
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Candidate:
+    """A table that may be measured next, the part of the budget for it, and the column sets that cliques must then contain."""
+
+    table: CompetingTable
+    part: Fraction
+    ties: tuple[Columns, ...]
+
+
 class _GrowingModel:
     """The tables that were measured so far, and the maximum-entropy model that fits them."""
 
@@ -303,17 +311,14 @@ class _GrowingModel:
         self._structure: list[Columns] = [mask.columns for mask in rules.masks]
         self._structure += [columns for columns, weight in plan.tables.items() if not weight]
         self._structure += [target.columns for target in targets]
-        measured = [columns for columns, weight in plan.tables.items() if weight]
-        self._pairs = [pair for pair in measured if len(pair) == 2 and min(sizes[column] for column in pair) > 1]
-        self._widths = {len(columns) for columns in measured} - {2}
         self._parameters: list[np.ndarray] | None = None
         self._usual: float | None = None
 
-    def add(self, columns: Columns, noisy: np.ndarray, variance: float) -> None:
+    def add(self, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
         """Add a measured table with the noise variance of its cells."""
-        tree, variances = JunctionTree.of(self._sizes, self._structure), np.full(noisy.shape, variance)
+        columns, variances = chosen.table.columns, np.full(noisy.shape, variance)
         self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=variances))
-        self._structure += [columns, *(joining_sets(tree, (columns[0], columns[1])) if len(columns) == 2 else ())]
+        self._structure += [columns, *chosen.ties]
 
     def fit(self, sweeps: int) -> ProportionalFit:
         """Fit the model to all tables so far, starting from the parameters of the previous fit."""
@@ -327,26 +332,21 @@ class _GrowingModel:
         self._parameters = fit.parameters
         return fit
 
-    def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[tuple[CompetingTable, Fraction]]:
-        """Return the tables that respect the limit on cliques, with the model's expected counts, and the parts of the budget
-        for them. The handicap of a table counts the noise of its possible cells only.
+    def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
+        """Return the tables that may be measured next, with the model's expected counts. They respect the limit on cliques.
+        Only possible cells count for the noise.
         """
         tables = list(self._tables(fit))
-        if tables and self._usual is None:
-            cells, power = np.array([float(possible) for _, _, possible in tables]), self._plan.growth
-            self._usual = max(1.0, float(np.mean(cells**power) ** (1 / power))) if power else 1.0  # the power mean
-
-        @cache
-        def offer(possible: int) -> tuple[Fraction, int]:
+        cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
+        if cells and self._usual is None:
+            self._usual = max(1.0, _power_mean(cells, self._plan.growth))
+        candidates = []
+        for (columns, share, ties), possible in zip(tables, cells, strict=True):
             paid = (1 - self._plan.choice) * part * self._times(possible)
             noise = math.sqrt(private.variance(paid)) * private.mean_error
-            return paid, math.ceil(noise * possible)
-
-        candidates = []
-        for columns, expected, possible in tables:
-            paid, handicap = offer(possible)
+            expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise * possible)
             table = CompetingTable(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
-            candidates.append((table, paid))
+            candidates.append(_Candidate(table=table, part=paid, ties=ties))
         return candidates
 
     def _times(self, cells: int) -> Fraction:
@@ -354,23 +354,30 @@ class _GrowingModel:
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
-    def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, int]]:
-        """Yield the tables that may be measured now, the counts that the model expects, and the number of possible cells.
+    def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
+        """Yield the tables that may be measured now, the model's shares of their cells, and the column sets that cliques must
+        then contain.
 
         A column with a single group is excluded, because a pair with this column has only the information of the other column.
         Such columns add no cells, so they could also give a clique more columns than an array has axes. Tables of more than two
         columns may be measured once they lie inside a clique.
         """
         tree = fit.tree
-        pairs = pair_tables(tree, fit.shares)
-        expected, possible = np.rint(self._n * pairs.shares).astype(np.int64), pairs.shares > 0
-        for columns in self._pairs:
-            if pairs.cells_of(columns) <= self._plan.cells:
-                yield columns, pairs.of(columns, expected), int(np.count_nonzero(pairs.of(columns, possible)))
-        inside = {wide for clique in tree.cliques for width in self._widths for wide in combinations(clique, width)}
-        for wide in sorted(columns for columns in inside if self._plan.tables.get(columns)):
-            share = fit.table(wide)
-            yield wide, np.rint(self._n * share).astype(np.int64), int(np.count_nonzero(share))
+        pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
+        widths = {len(columns) for columns in self._plan.tables if len(columns) > 2}
+        inside = {columns for clique in tree.cliques for width in widths for columns in combinations(clique, width)}
+        for columns, weight in self._plan.tables.items():
+            if len(columns) == 2 and min(tree.sizes[column] for column in columns) == 1:
+                continue
+            if weight and len(columns) == 2 and ways[columns].cells <= self._plan.cells:
+                yield columns, pairs[columns], ways[columns].sets
+            elif weight and columns in inside:
+                yield columns, fit.table(columns), ()
+
+
+def _power_mean(values: Sequence[int], power: float) -> float:
+    """Return the power mean of values with this exponent; 1 for the exponent 0."""
+    return float(np.mean(np.array(values, dtype=float) ** power) ** (1 / power)) if power else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -444,7 +451,9 @@ class AdaptiveGenerator(Generator):
     """Planned number of rounds for each column."""
 
     growth: ClassVar[float]
-    """A table's share of the budget grows, within limits, as its number of possible cells to this power. 0: equal shares."""
+    """A table's share of the budget is proportional, within limits, to its number of possible cells to this power. 0 gives
+    equal shares.
+    """
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -460,7 +469,7 @@ class AdaptiveGenerator(Generator):
         for term in self.terms:
             for columns, weight in term.weighted(layout):
                 if len(columns) > 1:
-                    weights[columns] = weights[columns] + weight if columns in weights else weight
+                    weights[columns] = weights.get(columns, Fraction(0)) + weight
         whole = math.lcm(*(weight.denominator for weight in weights.values()))
         scaled = {columns: int(weight * whole) for columns, weight in weights.items()}
         divisor = math.gcd(*scaled.values()) or 1
@@ -473,7 +482,7 @@ class AdaptiveGenerator(Generator):
             unmeasured = [columns for columns, weight in self.weights(layout).items() if not weight]
             cells = JunctionTree.of(layout.sizes, unmeasured).largest
             if cells > DENSE_LIMIT:
-                expected = f"tables of weight 0 that connect at most {DENSE_LIMIT} cells together"
+                expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
@@ -505,7 +514,7 @@ class AdaptiveGenerator(Generator):
 
         rules = [mask.columns for mask in split_masks(background.plausibility.masks)]
         if JunctionTree.of(private.layout.sizes, rules).largest > DENSE_LIMIT:
-            raise RejectedRound("the rules connect too many cells")  # known before anything is spent
+            raise RejectedRound("the rules tie too many cells together")  # known before anything is spent
         tables = private.spend(charge, partial(opened, kind=kind, budget=budget, entropy=private.entropy))
         learned = learn(tables, private.layout, private.n, background, self.plan(private.layout))
         families = tuple(families_of(learned.fit.tree, learned.fit.shares))
@@ -526,7 +535,7 @@ class AdaptiveGenerator(Generator):
         competing tables.
         """
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
-        competing = 4 * sum(layout.sizes) ** 2
+        competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)
         return max(6 * min(layout.n_cells, BayesianNetwork.frontier_limit), cliques + competing)
 
 
@@ -562,7 +571,7 @@ class Adaptive(AdaptiveGenerator):
 
         Privacy
         -------
-        A fit is rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this. Neighbours differ by replacing one
+        A fit is rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge says so. Neighbours differ by replacing one
         record. Tables have squared l2 sensitivity 2 and get rounded Gaussian noise. The score of a choice has sensitivity 2
         times the weight of the table. The parts of the budget add up to at most rho (`adaptive_mechanism`; theory 12.11,
         adaptive generators).

@@ -11,6 +11,7 @@ most two weights.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
@@ -19,7 +20,7 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
-from synthrelease.data.marginals import KEPT_CELLS, lattice, with_pairs
+from synthrelease.data.marginals import KEPT_CELLS, column_groups, lattice
 from synthrelease.enclave.door import opaque
 from synthrelease.errors import BudgetError
 from synthrelease.generators.clique_tables import CompetingTable
@@ -71,14 +72,14 @@ class PrivateTables(Budgeted):
         super().__init__(budget, entropy)
         self._bins = self._exact = lattice(counts)
         self._counts = counts
-        self._held, self._room = dict[Columns, np.ndarray](), KEPT_CELLS
+        self._held = dict[Columns, np.ndarray]()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
         """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers: neighbours
         remain neighbours.
         """
         self._counts = opaque(lambda: self._counts.merge(layout, maps))
-        self._exact, self._held, self._room = opaque(lambda: with_pairs(self._counts)), {}, KEPT_CELLS
+        self._exact, self._held = opaque(lambda: lattice(self._counts)), {}
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
         """Return the noisy int64 counts of the table of these columns, at this part of the budget."""
@@ -117,22 +118,30 @@ class PrivateTables(Budgeted):
         (theory 12.9, tables and their distances). All numbers are integers.
         """
         self._take(part)
+        opaque(lambda: self._hold([table.columns for table in competing]))
         scores = opaque(lambda: [score_of(table, self._exact_of(table.columns)) for table in competing])
         largest = max(table.weight for table in competing)
         sensitivity = TABLE_CHANGE * largest
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
-    def _exact_of(self, columns: Columns) -> np.ndarray:
-        """Count a table once for all rounds, so that the time of a round does not grow with the rows.
+    def _hold(self, competing: Sequence[Columns]) -> None:
+        """Count the competing tables once for all rounds, so that a round does not take longer with more rows.
 
-        A table that exceeds the memory limit is counted in every round.
+        A pair is summed from a stored table of column groups that contain it. A table that exceeds the memory limit is counted
+        in every round.
         """
-        if columns in self._held:
-            return self._held[columns]
-        exact = self._exact.get(columns)
-        if exact.size <= self._room:
-            self._held[columns], self._room = exact, self._room - exact.size
-        return exact
+        sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
+        groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
+        of_column = {column: group for group in groups for column in group}
+        for columns in sorted(competing, key=lambda columns: [of_column[column] for column in columns]):
+            cells = math.prod(sizes[column] for column in columns)
+            if columns not in self._held and cells <= room:
+                if len(columns) == 2:
+                    self._exact.values(tuple(sorted({*of_column[columns[0]], *of_column[columns[1]]})))  # which it keeps
+                self._held[columns], room = self._exact.get(columns), room - cells
+
+    def _exact_of(self, columns: Columns) -> np.ndarray:
+        return self._held[columns] if columns in self._held else self._exact.get(columns)
 
     def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
         return self.noisy(values, sensitivity=TABLE_CHANGE, part=part, entropy=self._entropy)

@@ -403,9 +403,9 @@ def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn
         home, conditional = tree.home(scope), added_up(family.conditional, (*family.parents, family.column), scope)
         tables[home] = tables[home] * spread(conditional, scope, tree.cliques[home])
     home = tree.home(parents)
-    for start, stop, separator in reversed(list(tree.edges_from(home))):  # sum out the farthest cliques first
-        message = added_up(tables[stop], tree.cliques[stop], separator)
-        tables[start] = tables[start] * spread(message, separator, tree.cliques[start])
+    for edge in reversed(list(tree.edges_from(home))):  # sum out the cliques farthest from the parents first
+        message = added_up(tables[edge.stop], tree.cliques[edge.stop], edge.separator)
+        tables[edge.start] = tables[edge.start] * spread(message, edge.separator, tree.cliques[edge.start])
     return added_up(tables[home], tree.cliques[home], parents)
 
 

@@ -1,17 +1,12 @@
-"""Compute tables of all pairs of columns from a fitted junction tree, and the size of the tree with one more table.
-
-The cliques of a tree are listed depth first. Each clique adds columns to the columns of its parent, and its subtree adds
-successive columns. So one product of matrices combines the new columns of a clique with all earlier columns.
-"""
+"""Compute tables of all pairs of columns from a fitted junction tree, and the size of the tree if a further table is added."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, product
-from typing import NamedTuple
+from itertools import combinations
 
 import numpy as np
 
@@ -38,60 +33,11 @@ class CompetingTable:
     handicap: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairTables:
-    """The tables of all pairs of columns, and the cells of the cliques that would connect each pair.
+def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Columns, np.ndarray]:
+    """Return the shares of the cells of every table of two columns, by their increasing columns.
 
-    A pair is stored once. Its first column is the column that an earlier clique adds.
-
-    Attributes
-    ----------
-    place : per column, its place in the order in which cliques add columns.
-    ends : for each place, the number of bins before it; at the end the number of all bins.
-    shares : (bins, bins) the shares of the cells.
-    cells : (columns, columns) the number of cells of the largest column set of `joining_sets`; 1 for a pair inside a clique.
-    """
-
-    place: Mapping[int, int]
-    ends: Sequence[int]
-    shares: np.ndarray
-    cells: np.ndarray
-
-    def of(self, columns: Columns, matrix: np.ndarray) -> np.ndarray:
-        """Return the table of a pair from a matrix such as `shares`."""
-        first, second = (slice(*self.ends[self.place[column] : self.place[column] + 2]) for column in columns)
-        return matrix[first, second] if first.start < second.start else matrix[second, first].T
-
-    def cells_of(self, columns: Columns) -> float:
-        """Return the cells of the largest column set that would connect a pair."""
-        return float(self.cells[tuple(sorted(self.place[column] for column in columns))])
-
-
-class _Message(NamedTuple):
-    """A message that a clique gets through a separator, about successive columns on the other side of the separator.
-
-    Attributes
-    ----------
-    separator : the columns that both sides share.
-    low, high : the first place of the columns, and the place after the last column.
-    given : (bins, cells) the conditional shares of the bins of these columns, given a cell of the separator.
-    widest : per column, the largest number of cells of two successive separators on the path to the column.
-    nearest : per column, the number of cells of the separator next to the column.
-    """
-
-    separator: Columns
-    low: int
-    high: int
-    given: np.ndarray
-    widest: np.ndarray
-    nearest: np.ndarray
-
-
-def pair_tables(tree: JunctionTree, shares: Sequence[np.ndarray]) -> PairTables:
-    """Return the tables of all pairs of columns of a tree.
-
-    For a pair that no clique contains, the conditional table of one column given a separator is passed along the tree, for all
-    columns on one side of the separator together.
+    For a pair that no clique contains, the joint table of the smaller column with the separators is passed along the tree to
+    the first clique that contains the larger column.
 
     Parameters
     ----------
@@ -102,74 +48,66 @@ def pair_tables(tree: JunctionTree, shares: Sequence[np.ndarray]) -> PairTables:
     def margin(clique: int, columns: Columns) -> np.ndarray:
         return added_up(shares[clique], tree.cliques[clique], columns)
 
-    def passed(clique: int, entered: Columns, given: np.ndarray, left: Columns) -> np.ndarray:
-        """Return joint shares with the cells of the separator `left`, from shares given a cell of the separator `entered`."""
-        inside = tuple(dict.fromkeys((*entered, *left)))
-        entering, leaving = ([1 + inside.index(column) for column in columns] for columns in (entered, left))
-        rows, joint = given.reshape(-1, *(tree.sizes[column] for column in entered)), margin(clique, inside)
-        return np.einsum(rows, [0, *entering], joint, range(1, 1 + len(inside)), [0, *leaving]).reshape(len(given), -1)
-
-    def message(clique: int, heard: Iterable[_Message], low: int, high: int, child: int) -> _Message:
-        """Return a clique's message about the columns in these places to a child, or to its parent if `child` is the clique."""
-        left = tree.separator(child)
-        across = margin(clique, left).ravel()
-        rows, widest, nearest = np.outer(single[: ends[high]], across), np.empty(high), np.empty(high)
-        for one in heard:
-            if one.separator and left:
-                rows[ends[one.low] : ends[one.high]] = passed(clique, one.separator, one.given, left)
-            widest[one.low : one.high] = np.maximum(one.widest, math.prod(tree.sizes[c] for c in {*one.separator, *left}))
-            nearest[one.low : one.high] = one.nearest
-        for column in tree.cliques[clique]:
-            if (at := place[column]) < high:
-                widest[at] = nearest[at] = len(across)
-                if column not in left:
-                    rows[ends[at] : ends[at + 1]] = margin(clique, (column, *left)).reshape(-1, len(across))
-        rows, widest, nearest = rows[ends[low] :], widest[low:], nearest[low:]
-        given = np.divide(rows, across, out=np.zeros_like(rows), where=across > 0)  # 0 where the separator is empty
-        return _Message(separator=left, low=low, high=high, given=given, widest=widest, nearest=nearest)
-
-    added = [[c for c in clique if c not in tree.separator(number)] for number, clique in enumerate(tree.cliques)]
-    order = [column for columns in added for column in columns]
-    place, sizes = {column: at for at, column in enumerate(order)}, np.array([float(tree.sizes[column]) for column in order])
-    ends, starts = [0, *accumulate(tree.sizes[column] for column in order)], [0, *accumulate(map(len, added))]
-    single = np.concatenate([margin(number, (column,)) for number, columns in enumerate(added) for column in columns])
-    stops, heard, told = starts[1:], [list[_Message]() for _ in added], {0: list[_Message]()}
-    for clique in range(len(added) - 1, 0, -1):
-        above = tree.parents[clique]
-        stops[above] = max(stops[above], stops[clique])
-        heard[above].append(message(clique, heard[clique], starts[clique], stops[clique], clique))
-    matrix, largest = np.zeros((ends[-1], ends[-1])), np.ones((len(order), len(order)))
-    for clique, columns in enumerate(added):
-        start, stop, separator = starts[clique], starts[clique + 1], tree.separator(clique)
-        if clique:
-            above = tree.parents[clique]
-            earlier = [*told[above], *(one for one in heard[above] if one.low < start)]
-            told[clique] = [here := message(above, earlier, 0, start, clique)]
-            beside = [margin(clique, (*separator, column)).reshape(here.given.shape[1], -1) for column in columns]
-            matrix[: ends[start], ends[start] : ends[stop]] = here.given @ np.concatenate(beside, axis=1)
-            forth = np.maximum(here.widest[:, None], here.given.shape[1] * sizes[start:stop]) * sizes[:start, None]
-            back = np.maximum(here.widest, here.nearest * sizes[:start])[:, None] * sizes[start:stop]
-            largest[:start, start:stop] = np.minimum(forth, back)
-        for one, column in product(tree.cliques[clique], columns):
-            if place[one] < place[column]:
-                both = slice(*ends[place[one] : place[one] + 2]), slice(*ends[place[column] : place[column] + 2])
-                matrix[both], largest[place[one], place[column]] = margin(clique, (one, column)), 1
-    return PairTables(place=place, ends=ends, shares=matrix, cells=largest)
+    pairs: dict[Columns, np.ndarray] = {}
+    for number, clique in enumerate(tree.cliques):
+        pairs |= {pair: margin(number, pair) for pair in combinations(clique, 2)}
+    for column in range(len(tree.sizes)):
+        into: dict[int, tuple[Columns, np.ndarray]] = {}  # clique -> its separator, Pr[column | separator]
+        for edge in tree.edges_from(tree.home((column,))):
+            separator = edge.separator
+            if column in separator:
+                continue
+            if edge.start in into:
+                entered, given = into[edge.start]
+                inside = tuple(dict.fromkeys((*entered, *separator)))
+                axes = [inside.index(name) + 1 for name in entered], [inside.index(name) + 1 for name in separator]
+                operands = given, [0, *axes[0]], margin(edge.start, inside), list(range(1, len(inside) + 1)), [0, *axes[1]]
+                joint = np.einsum(*operands)
+            else:
+                joint = margin(edge.start, (column, *separator))
+            cells = margin(edge.stop, separator)
+            given = np.divide(joint, cells, out=np.zeros_like(joint), where=cells > 0)  # 0 where the separator is empty
+            into[edge.stop] = separator, given
+            for other in tree.cliques[edge.stop]:
+                if other > column and other not in separator:
+                    beside = margin(edge.stop, (*separator, other)).reshape(-1, tree.sizes[other])
+                    pairs[column, other] = given.reshape(len(given), -1) @ beside
+    return pairs
 
 
-def joining_sets(tree: JunctionTree, pair: tuple[int, int]) -> tuple[Columns, ...]:
-    """Return column sets that connect a pair with few cells if each is inside a clique; only the pair if a clique contains it.
+@dataclass(frozen=True, kw_only=True)
+class Joining:
+    """A way to connect a pair of columns: the column sets that cliques must then contain, and the cells of the largest set."""
+
+    sets: tuple[Columns, ...]
+    cells: int
+
+
+def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
+    """Return, for every pair of columns, a way to connect it in the tree that adds few cells.
 
     One column is added to every separator on the path to the other column, and so to every two successive separators. With
     these sets the cliques remain those of a chordal graph, so a junction tree has no larger clique than these sets. The
-    direction with fewer cells is taken.
+    direction with fewer cells is used. Pairs inside a clique need no new sets.
     """
-    passed = dict[int, tuple[Columns, ...]]()  # clique -> the separators on the path to it
-    for start, stop, separator in tree.edges_from(tree.home(pair[:1])):
-        passed[stop] = (*passed.get(start, ()), separator)
-    between = [separator for separator in passed.get(tree.home(pair[1:]), ()) if not {*pair} & {*separator}]
-    ways = [
-        tuple(tuple(sorted({one, *before, *after})) for before, after in zip([(), *path], [*path, (other,)], strict=True))
-        for one, other, path in ((*pair, between), (pair[1], pair[0], between[::-1]))
-    ]
-    return min(ways, key=lambda sets: max(math.prod(tree.sizes[column] for column in columns) for columns in sets))
+    ways: dict[Columns, Joining] = {}
+    for column in range(len(tree.sizes)):
+        way: dict[int, tuple[Columns, Joining]] = {}  # clique -> its separator, the sets on the path
+        for edge in tree.edges_from(tree.home((column,))):
+            if column in edge.separator:
+                continue
+            entered, so_far = way.get(edge.start, ((), Joining(sets=(), cells=1)))
+            way_here = _joining(tree, so_far, {column, *entered, *edge.separator})
+            way[edge.stop] = edge.separator, way_here
+            for other in tree.cliques[edge.stop]:
+                pair = (min(column, other), max(column, other))
+                joined = _joining(tree, way_here, {column, other, *edge.separator})
+                if pair not in ways or joined.cells < ways[pair].cells:
+                    ways[pair] = joined
+    inside = {(a, b) for clique in tree.cliques for position, a in enumerate(clique) for b in clique[position + 1 :]}
+    return ways | dict.fromkeys(inside, Joining(sets=(), cells=1))
+
+
+def _joining(tree: JunctionTree, so_far: Joining, columns: set[int]) -> Joining:
+    cells = math.prod(tree.sizes[column] for column in columns)
+    return Joining(sets=(*so_far.sets, tuple(sorted(columns))), cells=max(so_far.cells, cells))

@@ -20,6 +20,15 @@ from synthrelease.data.layout import Columns
 
 
 @dataclass(frozen=True, kw_only=True)
+class Edge:
+    """A directed edge of a tree from a clique to its neighbour, with the columns that both contain."""
+
+    start: int
+    stop: int
+    separator: Columns
+
+
+@dataclass(frozen=True, kw_only=True)
 class JunctionTree:
     """A rooted tree of cliques of columns. For any column, the cliques that contain it are connected.
 
@@ -73,24 +82,24 @@ class JunctionTree:
         """Return the columns that a clique shares with its parent; empty for the root."""
         return self._separators[index]
 
-    def edges_from(self, start: int) -> Iterator[tuple[int, int, Columns]]:
-        """Yield every edge once, as two cliques and their separator, away from the clique `start`; nearer edges come first."""
+    def edges_from(self, start: int) -> Iterator[Edge]:
+        """Yield every edge once, directed away from the clique `start`, nearer edges first."""
         left, met = [start], {start}
         for clique in left:  # the list grows during the loop
-            for stop in self._beside[clique]:
-                if stop not in met:
-                    met.add(stop)
-                    left.append(stop)
-                    yield clique, stop, self.separator(max(clique, stop))
+            for edge in self._beside[clique]:
+                if edge.stop not in met:
+                    met.add(edge.stop)
+                    left.append(edge.stop)
+                    yield edge
 
     @cached_property
-    def _beside(self) -> list[list[int]]:
-        """Return the neighbours of each clique."""
-        beside: list[list[int]] = [[] for _ in self.cliques]
-        for child, parent in enumerate(self.parents[1:], 1):
-            beside[parent].append(child)
-            beside[child].append(parent)
-        return beside
+    def _beside(self) -> list[list[Edge]]:
+        """Return the edges that lead away from each clique."""
+        edges: list[list[Edge]] = [[] for _ in self.cliques]
+        for child, parent in enumerate(self.parents):
+            for start, stop in ((parent, child), (child, parent)) if parent >= 0 else ():
+                edges[start].append(Edge(start=start, stop=stop, separator=self.separator(child)))
+        return edges
 
     @cached_property
     def _sets(self) -> tuple[frozenset[int], ...]:

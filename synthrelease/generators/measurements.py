@@ -369,7 +369,7 @@ class FormulaTerm:
     def weighted(self, layout: Layout) -> Iterable[tuple[tuple[int, ...], Fraction]]:
         """Yield the columns and the weight of each table of the term."""
         for columns in self.sets(layout):
-            yield columns, self.weight * weight_of(columns, layout.sizes) if self.by_cells else self.weight
+            yield columns, self.weight * (weight_of(columns, layout.sizes) if self.by_cells else 1)
 
 
 def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
