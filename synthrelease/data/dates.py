@@ -11,6 +11,7 @@ Month names in other languages are refused because the same file would be read d
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -52,6 +53,8 @@ class DateFormat:
     text: str
 
     def __post_init__(self) -> None:
+        if are_exchanged(self.text.split(OR)):
+            raise Unexpected("date formats of which no two differ only in the places of day and month", repr(self.text))
         for directives in map(_DIRECTIVE.findall, self.text.split(OR)):
             names = ["m" if name == "b" else name for name in directives]
             if unknown := [name for name in directives if name not in _DIGITS]:
@@ -87,6 +90,11 @@ class DateFormat:
     def example(self) -> str:
         """Return the last day of 2014 in each format."""
         return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")
+
+
+def are_exchanged(formats: Sequence[str]) -> bool:
+    """Return whether two formats differ at most in the places of day and month: a text such as 02/03/2020 would fit both."""
+    return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

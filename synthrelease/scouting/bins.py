@@ -92,7 +92,7 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
     few = len(column.codes or counts) <= FEW_CODES
     least = -np.inf if few else max(RARE_CODE * rows - SURE * deviation, NOISE_OF_CODE * deviation)
     codes = [code for code, count in counts.items() if count > least and code not in days]
-    return ScoutedBins(column=column, codes=(*dict.fromkeys(days.values()), *codes), days=days, gaps=gaps)
+    return ScoutedBins(column=column, codes=(*dict.fromkeys((*days.values(), *codes)),), days=days, gaps=gaps)
 
 
 def _quarter(day: date) -> str:

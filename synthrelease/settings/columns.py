@@ -305,8 +305,8 @@ class ColumnTable(SpecTable):
     source: str | None = None
     part: Literal["year", "quarter", "month", "week", "day", "weekday"] | None = None
     minus: str | None = None
-    minus_format: str | None = Field(default=None, max_length=50)
-    format: str | None = Field(default=None, max_length=50)
+    minus_format: str | None = Field(default=None, max_length=200)
+    format: str | None = Field(default=None, max_length=200)
     bounds: tuple[float, float] | None = None
     bounds_by: Annotated[Line, Field(min_length=1, max_length=200)] | None = None
     categories: _Categories = None

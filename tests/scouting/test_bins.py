@@ -222,6 +222,15 @@ def test_a_draft_lists_the_days_of_each_period() -> None:
     assert "joined" in text
 
 
+def test_a_text_that_is_a_year_shares_the_bin_of_the_days_of_this_year() -> None:
+    days = {(date(2014, 1, 1) + timedelta(5 * place)).isoformat(): 30 for place in range(500)}
+    column = ScoutedColumn(name="day", kind="texts")
+    drafted = code_bins(column, {**days, "2015": 5000}, 0, rows=21_000, deviation=20.0)
+    categories = tomllib.loads(_column(drafted, "day", ""))["columns"]["day"]["categories"]
+    assert [*categories] == [*drafted.codes] == [str(year) for year in range(2014, 2021)]
+    assert categories["2015"] == [*((date(2015, 1, 1) + timedelta(place)).isoformat() for place in range(365)), "2015"]
+
+
 def test_noise_far_from_all_rows_is_no_end_of_the_bins() -> None:
     """Of a hundred empty cells one is above 2.5 standard deviations in every other scout; a draft began at -5e12 then."""
     column, values = ScoutedColumn(name="pay", kind="number"), np.random.default_rng(2).lognormal(7, 0.5, 20_000)

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.data.dates import OR, DateFormat, years_between
+from synthrelease.data.dates import OR, DateFormat, are_exchanged, years_between
 from synthrelease.data.schema import parse_bins
 from synthrelease.errors import so_many
 from synthrelease.scouting.codebook import CodebookEntry, no_answers
@@ -680,7 +680,8 @@ def date_format(texts: Collection[str]) -> str | None:
         chosen.append(max(FORMATS, key=lambda form: sum(form in fit[text] for text in rest)))
         if not any(fit[text] == {chosen[-1]} for text in rest):
             return None
-    return OR.join(chosen) if all(len(fit[text] & {*chosen}) == 1 for text in texts) else None
+    is_clear = not are_exchanged(chosen) and all(len(fit[text] & {*chosen}) == 1 for text in texts)
+    return OR.join(chosen) if is_clear else None
 
 
 def _look_dated(texts: Collection[str]) -> bool:

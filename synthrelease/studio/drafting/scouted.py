@@ -204,7 +204,9 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
             remark += f". Does {labels[-1]} hold codes such as 98 or 9999? List them in missing_values"
     elif drafted.days or not drafted.codes:
         settings = {"kind": "category", "outside": "bin", "outside_label": OTHERS} | settings
-        periods = {name: [day for day, period in drafted.days.items() if period == name] or [name] for name in drafted.codes}
+        days = drafted.days.items()  # a text such as 2015 may stand beside the days of this year
+        periods = {name: [day for day, period in days if period == name] + [name] * name.isdigit() for name in drafted.codes}
+        periods = {name: texts or [name] for name, texts in periods.items()}
         settings["categories"] = periods or {NO_VALUE: list(column.missing)}
         settings["missing_values"] = list(column.missing) if periods else []
         remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value; "
