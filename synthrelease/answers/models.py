@@ -116,7 +116,7 @@ class MeasuredModels:
 
         Raises
         ------
-        InputError : when the sums do not share one noise.
+        InputError : if the sums were not all measured together by one noise mechanism (`SharedNoise`).
         """
         used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
         if len(used) > 1:

@@ -169,7 +169,7 @@ def maximum(
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Ranges = Mapping[str, tuple[float, float]]
-"""The limits to which own values and representative values are clipped, by column."""
+"""For each column, the limits to which the rows' exact values and the bins' representative values are clipped."""
 
 
 @dataclass(frozen=True, kw_only=True)

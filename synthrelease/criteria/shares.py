@@ -130,8 +130,8 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
         """Return a limit on how far the draw of rows changes the error; None if a group is empty. In a group, the rows that a
         share counts are a share of all rows, and so are the other rows of the group. The error is (1 - p) times the first share
-        minus p times the second share, divided by the group's part of the release. For every p, it changes by no more than one
-        of the shares, divided by this part.
+        minus p times the second share, divided by the group's part of the release. So for every p, the error changes by at most
+        the larger of the changes of the two shares, divided by the group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:

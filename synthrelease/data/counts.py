@@ -21,7 +21,7 @@ from synthrelease.data.layout import CODED_CELLS, MOST_AXES, PACKED_CELLS, Count
 # This section also computes the bins of a column that counts the indicators of each row.
 
 _SORTED_TOGETHER = 2**19
-"""Number of rows of a wide table that are sorted at a time: the order of so many rows takes little memory."""
+"""Number of rows of a wide table that are sorted at a time. Sorting this many rows takes little memory."""
 _FEW_ROWS = 2**14
 """Number of rows that are processed at a time: few enough to stay in the processor's cache while all their columns are encoded.
 """

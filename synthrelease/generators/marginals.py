@@ -124,10 +124,11 @@ class MarginalsGenerator(MeasuringGenerator):
     ----------
     tables : the tables to measure, as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way" stands
         for every table of two columns. "all 2-way with sex" stands for every such table that contains sex. "age:(region + sex)"
-        stands for age:region + age:sex. A number in front of a table is its weight (default 1): each table gets the share
-        weight / sum of all weights of the budget. After "by cells:", each weight is multiplied by the square root of the
-        table's number of cells. For a single column, the number of cells is first multiplied by (D - 1) / 2, where D is the
-        number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the prior.
+        stands for age:region + age:sex. A number in front of a table is its weight (default 1). Each table gets a share of
+        the budget: its weight divided by the sum of all weights. After "by cells:", each weight is multiplied by the square
+        root of the table's number of cells. For a single column, the number of cells is first multiplied by (D - 1) / 2, where
+        D is the number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the
+        prior.
         Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
     only_measured : further tables that are measured but not used by the model. Such tables serve criteria with answered_by =
         "measurements" and readers of published noisy tables. They share the budget with `tables` by their weights. Example:

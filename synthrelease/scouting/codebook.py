@@ -3,9 +3,9 @@
 `init` and `scout` read a codebook in one of three forms.
 
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
-to meanings. `min` and `max` among the values say that the column holds numbers. An entry may also be the object of codes alone,
-or a text, which is the description. `kind` ("integer", "number", "code" or "text") states the kind of the column. `limits` is a
-list of numbers at which a bin begins in any case.
+to meanings. `min` and `max` among the values say that the column holds numbers. Instead of such an object, an entry may be only
+the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number", "code" or "text")
+states the kind of the column. `limits` is a list of numbers at which a bin begins in any case.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min` and `max`.

@@ -131,8 +131,8 @@ def _paragraphs(text: Any) -> Any:
 
 
 class ProgramTable(Stripped):
-    """[card.program]: the program for readers, which checks the release and answers questions about it. Without this table, no
-    document of the release states where to get the program, because no package index offers it.
+    """[card.program]: the program for readers, which checks the release and answers questions about it. The program is in no
+    package index. So without this table, no document of the release says where to get it.
 
     Attributes
     ----------

@@ -411,8 +411,8 @@ class OrderedMask:
             raise ValueError("expected at least one bin of values, a standard deviation above 0 and a probability.")
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return W; NaN if it says that the value is missing. For a missing value that is reported as present, W is uniform
-        over the bins.
+        """Return the masked values W. NaN stands for a value that is reported as missing. For a missing value that is
+        reported as present, W is uniform over the bins.
         """
         gap = bins >= self.present
         position = np.where(gap, generator.uniform(-0.5, self.present - 0.5, len(bins)), bins)

@@ -135,8 +135,8 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
     """Return multiples of a step up to the largest value, about a thousand at most.
 
-    The multiples begin above the lowest half percent of the rows, so that a single value far below all others does not use up
-    the limits.
+    The multiples begin above the lowest half percent of the rows. Otherwise a single value far below all others could use up
+    the thousand multiples before most rows are reached.
     """
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1

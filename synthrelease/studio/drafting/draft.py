@@ -567,8 +567,8 @@ _LEAVES = 3
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return counts on which drafts can be based, because the released rows of persons represent all rows better than
-    independent columns do.
+    """Return counts that can serve as the basis of drafts: in them, the released rows of persons represent all rows better
+    than independent columns do.
 
     The comparison is made without noise. If the first rows of each person represent all rows too poorly, rows of each person
     are drawn at random. If random rows do, too, up to three columns are left out in which the rows of persons differ most from

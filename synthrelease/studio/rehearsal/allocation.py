@@ -711,7 +711,8 @@ class Search:
 
         Parameters
         ----------
-        goal : search for the smallest total with which tries succeed with this probability; None to divide the given total.
+        goal : a probability that a try succeeds. The search looks for the smallest total epsilon that reaches it. With None, it
+            only divides the given total.
         """
         # improve the weights of the specification; with a goal, begin at the smallest total with which they reach the goal
         first, total = self._divisible.start, self._divisible.total

@@ -45,7 +45,7 @@ def student_interval(
 
     Parameters
     ----------
-    estimates, variances, degrees_of_freedom : (k,) arrays, or broadcast to it.
+    estimates, variances, degrees_of_freedom : arrays of shape (k,), or values that broadcast to this shape.
     confidence : inside (0, 1), for example 0.95.
     """
     from scipy import stats  # here, because it takes a second and most rehearsals need none of it

@@ -194,8 +194,8 @@ def imputed(table: GappedTable, neighbours: Neighbours, generator: np.random.Gen
 
 
 def imputed_globally(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """Return the mean of the imputed table with Laplace noise for the case that one record is the donor of all missing values,
-    as in the paper.
+    """Return the mean of the imputed table with Laplace noise. As in the paper, the scale assumes the worst case: one record is
+    the donor of all missing values.
     """
     moved = LARGEST * (1 + int(table.gaps.sum())) / len(table.cells)
     return imputed_exactly(table) + float(generator.laplace(0, moved / epsilon))
