@@ -258,7 +258,9 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a comparison in a query is true, by the labels of the released table."""
+    """Return in which bins a comparison of a query is surely true, and in which it is possibly true, judged by the labels of
+    the released table.
+    """
     if not isinstance(part.value, str):
         return _numeric(part, column)
     met = np.array([(label == part.value) == (part.operator == "==") for label in column.labels[: column.present]])
@@ -266,7 +268,9 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a comparison in a plausibility rule is true, by the values in each released bin."""
+    """Return in which bins a comparison of a plausibility rule is surely true, and in which it is possibly true, judged by the
+    values in each released bin.
+    """
     if not isinstance(part.value, str):
         return _numeric(part, column)
     held = column.categories[: column.present] or ((),) * column.present

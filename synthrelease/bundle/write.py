@@ -140,7 +140,9 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return the minimum number of times that each released row occurs, as projection and criteria promise."""
+    """Return the smallest number of times that a released row can occur: the largest number that the projection or a criterion
+    promises.
+    """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 

@@ -234,7 +234,7 @@ class Criterion(SpecTable):
 
         Parameters
         ----------
-        private : the private table on the candidate's bins, with this round's meter.
+        private : the private table on the candidate's bins, with the record of the charges that this round may spend.
         fitted : as in `query`.
         """
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))

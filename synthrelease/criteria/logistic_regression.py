@@ -46,8 +46,9 @@ _SMALLEST = 2.0**-20
 
 
 class LogisticRegression(Criterion):
-    """The error of logistic regression slopes by one Newton step: the largest |sum of v_j(z) over the private records| / m
-    over the slopes j, with v(z) = H^-1 x(z) (y(z) - mu(x)) from the released fit.
+    """The error of logistic regression slopes, approximated by one Newton step from the regression fitted to the released
+    table. It is the largest |sum of v_j(z) over the private records z| / m over the slopes j, where v(z) = H^-1 x(z) (y(z) -
+    mu(x)). mu is the fitted probability, H the mean information, and m the number of released rows that have all the columns.
 
     y is 1 for the bins of `positive` and 0 otherwise. x are the features in standard units of the candidate S, with an
     intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have all the

@@ -1,5 +1,5 @@
-"""Base class of criteria from other packages, which define a criterion value and its sensitivity. synthrelease adds noise,
-charges epsilon and compares.
+"""Base class of criteria from other packages, which define a criterion value and its sensitivity. synthrelease adds the
+noise, charges epsilon, and compares the result with the threshold.
 """
 
 from __future__ import annotations

@@ -131,7 +131,9 @@ def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Itera
 
 @lru_cache(maxsize=64)
 def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """Return the steps for few columns, from a cache: the steps depend on the number of columns alone."""
+    """Return the steps for a small number of columns, from a cache. The steps depend only on this number and on `largest`, not
+    on which columns they are.
+    """
     return tuple(_steps(tuple(range(columns)), largest))
 
 

@@ -170,7 +170,9 @@ def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
 
 
 def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """Return the exact sum. Own values come from the atomic cells, other scores from the marginal of the columns."""
+    """Return the exact sum. If it uses the rows' own values and not the representative values of bins, it is computed from the
+    finest cells of the table; otherwise from the marginal table of its columns.
+    """
     if scored.own is None:
         return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):

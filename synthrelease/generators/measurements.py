@@ -54,7 +54,9 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Return a text that states the noise in rows, and in percent of the mean area and the mean cell."""
+        """Return a text that states the noise in rows, and as a percentage of the mean number of rows in an area and in a
+        cell.
+        """
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
@@ -228,7 +230,7 @@ class RareBin:
     bin: int
 
     def forbidden(self, layout: Layout) -> Mask:
-        """Return the rule that excludes the rows with rare bins from the model of the other rows."""
+        """Return the rule that no row of the model is in this rare bin. The rows in the bin are counted separately."""
         return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
 
 

@@ -77,8 +77,8 @@ class ConfigurationSpace:
 
     @cached_property
     def common(self) -> Transformation:
-        """Return the transformation with the coarsest bins whose unions are the bins of every transformation. Shared
-        measurements use these bins.
+        """Return the coarsest common refinement: every bin of every transformation is a union of its bins. Shared measurements
+        use these bins.
         """
         joined = [
             join(column, [column.alternatives[name] for name in self.binnings[column.name]]) for column in self.schema.columns

@@ -5,7 +5,7 @@
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
 to meanings. `min` and `max` among the values say that the column holds numbers. Instead of such an object, an entry may be only
 the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number", "code" or "text")
-states the kind of the column. `limits` is a list of numbers at which a bin begins in any case.
+states the kind of the column. `limits` is a list of numbers; a bin always begins at each of them.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min` and `max`.

@@ -74,7 +74,7 @@ class ScoutedColumn:
     missing : texts that stand for a missing answer.
     low, high : smallest and largest number; None if not stated.
     whole : whether the numbers are integers. Other numbers then count as texts that are no number.
-    limits : numbers at which a bin begins in any case, such as 37 weeks for births at term.
+    limits : numbers at each of which a bin always begins, such as 37 weeks for births at term.
     """
 
     name: str

@@ -294,9 +294,9 @@ class ColumnTable(SpecTable):
         Example: `outside = "bin"`, `outside_label = "all others"`.
     alternatives : the bins of the release, each list under a name. For numbers, a list of bins that cover the bounds without a
         gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real"), ">44". For
-        categories and codes, a table of groups, which list categories or codes (not labels). By default each category is a bin,
-        under the name "categories", and each code is a bin, under the name "codes". Example: `alternatives.coarse = ["<18",
-        "18-64", ">64"]`.
+        categories and codes, a table of groups, which list categories or codes (not labels). By default there is one
+        alternative: "categories", in which each category is a bin, or "codes", in which each code is a bin. Example:
+        `alternatives.coarse = ["<18", "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]

@@ -467,8 +467,8 @@ class PluginTable(SpecTable):
 
 class GeographyTable(SpecTable):
     """[geography]: areas that lie within one another. Each named level of the codelist of the smallest areas becomes a column
-    of the record, computed from the code. A rule ensures that every released row has the level of its code. The generator
-    family "nested" measures tables of each level and draws rows level by level.
+    of the record, computed from the code. A rule ensures that in every released row the larger areas agree with the code. The
+    generator family "nested" measures tables of each level and draws rows level by level.
 
     Attributes
     ----------

@@ -293,7 +293,7 @@ def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
 # seconds; one of equal shares stands for it, with which choices compare the exact tables.
 
 Run = Callable[..., Any]
-"""A function (counts, entropy=...) -> the model that a library fits."""
+"""A function that is called with (counts, entropy=...) and returns the model that a library fits."""
 
 
 def installed() -> bool:

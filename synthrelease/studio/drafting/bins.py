@@ -17,7 +17,7 @@ from synthrelease.data.schema import MAX_BINS, IntervalBin, value_grid
 from synthrelease.errors import so_many
 
 LEAST_SHARE = 0.01
-"""The least share of the rows in a drafted bin, because a release is least accurate in rare bins."""
+"""The smallest share of the rows that a drafted bin may hold. A release is least accurate in rare bins."""
 
 COARSE, FINE = 6, 14
 """The approximate numbers of coarse and of fine bins."""

@@ -274,8 +274,8 @@ class Divisible:
 
 
 def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
-    """Return the specification with Gaussian noise on the same tables, at a delta. Its generation budget then is an arbitrary
-    rho, which the caller replaces.
+    """Return the specification with Gaussian noise on the same tables and this delta. Its generation budget then is an
+    arbitrary rho, which the caller replaces.
 
     Raises
     ------
