@@ -943,7 +943,7 @@ def drafted_columns(
     # questions to the steward
     columns = _with_levels(columns, rows)
     ways = {column.source: column.format for column in columns if column.format and OR in column.format}
-    asked = "its dates have several formats, {} (%d is the day, %m the month). Is this right?"
+    asked = "its dates have several formats, {} (%d is the day, %m the month); check them"
     several_formats = {source: asked.format(form) for source, form in ways.items()}
     questions_of = (mistyped, doubts, several_formats, nested_columns(once, drafts, rows))
     columns = [column.asking(*(questions.get(column.source, "") for questions in questions_of)) for column in columns]
