@@ -218,4 +218,4 @@ def test_shares_of_a_choice_add_up() -> None:
 
 def test_the_document_says_why_a_figure_is_low() -> None:
     words = re.sub(r"\s+", " ", DOCUMENT.read_text(encoding="utf-8"))
-    assert "replaced record changes two cells by 1, and not one cell by 2" in words
+    assert "a replaced record changes two cells by 1 each, instead of one cell by 2" in words
