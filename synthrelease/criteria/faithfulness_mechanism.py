@@ -1,5 +1,5 @@
-"""The part of the faithfulness criterion that reads private counts: compute the exact size of a maximum matching of similar
-rows, as a maximum flow between cells.
+"""The private half of faithfulness: compute the exact size of a maximum matching of similar rows, as a maximum flow between
+cells.
 
 Private: the counts of the table; flows and capacities of its cells. Out: the exact criterion value, only for
 `criteria.base_mechanism`, which adds the noise. Neighbours replace one record, which moves the size of a maximum matching by at
