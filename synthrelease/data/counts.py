@@ -169,7 +169,7 @@ def room(n: int, kind: Any) -> np.ndarray:
 
 def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Concatenate arrays of one type in memory from `room`."""
-    return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype))
+    return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype), casting="equiv")
 
 
 def number_of_rows(digits: Sequence[np.ndarray]) -> int:

@@ -82,7 +82,8 @@ def count_apart(
     """
     if not bins:
         return ()
-    exact = -np.diff([without(counts, bins[:place]).total for place in range(len(bins) + 1)])
+    are_in = np.array([counts.bins[rare_bin.column] == rare_bin.bin for rare_bin in bins])  # (n_bins, n_cells)
+    exact = (are_in & (np.cumsum(are_in, axis=0) == 1)) @ counts.counts
     noisy = _BY_LAW[kind].noisy(exact, sensitivity=1, part=budget * SHARE, entropy=entropy)
     noisy_bins, left = [], counts.total
     for rare_bin, value in zip(bins, noisy.tolist(), strict=True):

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from synthrelease.data.dates import ISO, DateFormat
+from synthrelease.data.dates import ISO, PARTS, DateFormat
 from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fillers_from
 
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
@@ -92,11 +92,11 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
     few = len(column.codes or counts) <= FEW_CODES
     least = -np.inf if few else max(RARE_CODE * rows - SURE * deviation, NOISE_OF_CODE * deviation)
     codes = [code for code, count in counts.items() if count > least and code not in days]
-    return ScoutedBins(column=column, codes=(*dict.fromkeys((*days.values(), *codes)),), days=days, gaps=gaps)
+    return ScoutedBins(column=column, codes=tuple(dict.fromkeys((*days.values(), *codes))), days=days, gaps=gaps)
 
 
 def _quarter(day: date) -> str:
-    return f"{day.year}-Q{(day.month + 2) // 3}"
+    return f"{day.year}-Q{PARTS['quarter'](day)}"
 
 
 _PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter, "{:%Y}".format

@@ -66,8 +66,8 @@ OF_NOISE = (
         name="apart: a row counts in every rare bin that it is in",
         breaks="a record that leaves two rare bins costs one and a half times the epsilon",
         place="generators.marginals_mechanism:count_apart",
-        old="-np.diff([without(counts, bins[:place]).total for place in range(len(bins) + 1)])",
-        new="np.array([counts.total - without(counts, [rare_bin]).total for rare_bin in bins])",
+        old="(are_in & (np.cumsum(are_in, axis=0) == 1))",
+        new="are_in",
         tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
     ),
     Mutation(
