@@ -38,6 +38,7 @@ from synthrelease.studio.drafting.column_draft import (
     of_many_texts,
     plain_name,
 )
+from synthrelease.studio.drafting.computed import computed_columns, on_a_line
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,
@@ -924,7 +925,9 @@ def drafted_columns(
     dated |= {gone.source: gone for name, column in answers.items() if name not in dated for gone in _unclear_dates(column)}
     rows = public_rows(file, answers)
     once, twice, doubts = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
-    left_out += twice
+    on_line = on_a_line(once, rows)
+    once = {source: column for source, column in once.items() if source not in {gone.source for gone in on_line}}
+    left_out += [*twice, *on_line]
     order = orders(once, rows)
 
     # each column by itself
@@ -945,7 +948,7 @@ def drafted_columns(
     ways = {column.source: column.format for column in columns if column.format and OR in column.format}
     asked = "its dates have several formats, {} (%d is the day, %m the month); check them"
     several_formats = {source: asked.format(form) for source, form in ways.items()}
-    questions_of = (mistyped, doubts, several_formats, nested_columns(once, drafts, rows))
+    questions_of = (mistyped, doubts, several_formats, nested_columns(once, drafts, rows), computed_columns(once, rows))
     columns = [column.asking(*(questions.get(column.source, "") for questions in questions_of)) for column in columns]
     return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
 

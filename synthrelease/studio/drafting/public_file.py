@@ -637,12 +637,6 @@ def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable)
 # Columns of a public file whose raw values determine each other: a code and its label, or two columns with the same
 # information.
 
-_ALMOST, _ALMOST_BESIDE = 0.98, 0.9
-"""The least share of rows in which almost identical columns agree: of all rows; of rows without the most frequent pair."""
-_FEWEST = 5
-"""The smallest number of values of two almost identical columns. With fewer values, different columns often agree."""
-_ON_A_LINE = 20
-"""The smallest number of different values of columns that are tested for a linear relation."""
 _SHORT, _TIMES = 6, 2
 """The most characters of a code of letters, and the least ratio of the mean length of its labels to that of the codes."""
 
@@ -654,12 +648,12 @@ def one_to_one(
     with the reason, and questions to the steward by the name of a column.
 
     Of a column of codes and a column of their labels, the codes are kept and get the labels. Of other groups the first column
-    is kept. Columns that agree in nearly every row are kept, with a question to the steward.
+    is kept.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
-    alike = [pair for pair in combinations(counts, 2) if _may_tell(counts[pair[0]], counts[pair[1]])]
-    shares = {pair: _agreement(rows.codes[pair[0]], rows.codes[pair[1]]) for pair in alike}
-    codelists = _codelists(file, [pair for pair, share in shares.items() if share == 1], answers)
+    alike = [pair for pair in combinations(counts, 2) if np.array_equal(counts[pair[0]], counts[pair[1]])]
+    alike = [pair for pair in alike if _determine_each_other(rows.codes[pair[0]], rows.codes[pair[1]])]
+    codelists = _codelists(file, alike, answers)
     stay, left_out = dict(answers), list[LeftOut]()
     for source in answers:
         group = [source, *(second for first, second in codelists if first == source and second in stay and source in stay)]
@@ -673,42 +667,7 @@ def one_to_one(
                 because = f"it holds the labels of {code!r}" if name == text else f"it has the same information as {code!r}"
                 left_out.append(LeftOut(source=name, because=f"{because} in every row of the public file"))
                 del stay[name]
-    for gone in _on_a_line({source: stay[source] for source in stay if stay[source].are_numbers}, rows):
-        left_out.append(gone)
-        del stay[gone.source]
-    almost = {
-        second: f"in {share:.1%} of the rows this column has the same information as {first!r}. Leave one out, if both mean "
-        "the same"
-        for (first, second), share in shares.items()
-        if _ALMOST <= share < 1 and first in stay and second in stay
-    }
-    return stay, left_out, _perhaps_codes(file, stay) | almost
-
-
-def _on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
-    """Return the columns of numbers that are a linear function of an earlier column in every row, up to rounding."""
-    sources = [source for source, column in answers.items() if len(column.texts) >= _ON_A_LINE and not column.entry.labels]
-    sources = [source for source in sources if not left_out_as_key(answers[source])]
-    values = {source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source]] for source in sources}
-    answered = {source: ~np.isnan(column) for source, column in values.items()}
-    found = dict[str, LeftOut]()
-    for first, second in combinations(sources, 2):
-        known, sizes = answered[first], (len(answers[first].texts), len(answers[second].texts))
-        if {first, second} & found.keys() or min(sizes) < 0.9 * max(sizes) or not np.array_equal(known, answered[second]):
-            continue
-        x, y = values[first][known], values[second][known]
-        slope = float(((x - x.mean()) * (y - y.mean())).mean() / max(x.var(), 1e-300))
-        off = np.abs(y - y.mean() - slope * (x - x.mean())).max()
-        if off <= min(_unit(answers[second]) + abs(slope) * _unit(answers[first]), 0.1 * y.std()):
-            shift = y.mean() - slope * x.mean()
-            because = f"it follows from {first!r} in every row of the public file: about {slope:.4g} times it plus {shift:.4g}"
-            found[second] = LeftOut(source=second, because=because)
-    return list(found.values())
-
-
-def _unit(column: Answers) -> float:
-    """Return the unit in the last place of a column of numbers."""
-    return float(10.0 ** -max(len(text.partition(".")[2]) for text in column.texts))
+    return stay, left_out, _perhaps_codes(file, stay)
 
 
 def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
@@ -723,32 +682,11 @@ def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
     return counts if counts[1] >= LEAST else None
 
 
-def _may_tell(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether two columns with these frequencies could determine each other in nearly all rows."""
-    n, shorter = first.sum(), min(len(first), len(second))
-    apart = np.abs(first[:shorter] - second[:shorter]).sum() + first[shorter:].sum() + second[shorter:].sum()
-    return bool(apart <= 2 * (1 - _ALMOST) * n)
-
-
-def _agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the share of the rows in which each of two values is the most frequent partner of the other.
-
-    The result is 1 if the columns determine each other in every row. It is 0 if the agreement rests on one frequent pair alone,
-    or if the columns have few values.
-    """
-    width = int(second.max()) + 2
-    pairs, rows = np.unique((first.astype(np.int64) + 1) * width + second + 1, return_counts=True)
-    firsts, seconds = pairs // width, pairs % width
-    most_of_first, most_of_second = np.zeros(firsts.max() + 1, dtype=np.int64), np.zeros(width, dtype=np.int64)
-    np.maximum.at(most_of_first, firsts, rows)
-    np.maximum.at(most_of_second, seconds, rows)
-    n_firsts, n_seconds = len(np.unique(firsts)), len(np.unique(seconds))
-    if len(pairs) == n_firsts == n_seconds:
-        return float(((firsts == 0) == (seconds == 0)).all())
-    agree = rows[(rows == most_of_first[firsts]) & (rows == most_of_second[seconds])].sum()
-    beside = (agree - rows.max()) / max(len(first) - rows.max(), 1)
-    tells = min(n_firsts, n_seconds) >= _FEWEST and beside >= _ALMOST_BESIDE
-    return min(float(agree / len(first)), 1 - 1e-9) if tells else 0.0
+def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
+    """Return whether each text of a column occurs with one text of the other, and a missing answer with a missing answer."""
+    pairs = np.unique(np.stack([first, second]), axis=1)
+    one_to_one = len(pairs.T) == len(np.unique(pairs[0])) == len(np.unique(pairs[1]))
+    return one_to_one and bool(((pairs[0] < 0) == (pairs[1] < 0)).all())
 
 
 def _codelists(

@@ -74,14 +74,12 @@ def test_a_gap_in_one_of_them_alone_keeps_both(tmp_path: Path) -> None:
     assert isinstance(found["text"], ColumnDraft)
 
 
-def test_a_few_differences_are_asked_about_and_not_decided(tmp_path: Path) -> None:
+def test_columns_with_a_few_differences_both_stay(tmp_path: Path) -> None:
     words = [WORDS[code] for code in CODES.tolist()]
     words[5], words[6] = words[6] + " ", "Stat"
     found = drafted(frame(code=CODES, text=words), tmp_path)
     assert isinstance(found["code"], ColumnDraft)
-    assert "this column has the same information as 'code'" in column(found, "text").doubt
-    unlike = drafted(frame(code=CODES, text=RANDOM.permutation(words)), tmp_path)
-    assert not column(unlike, "text").doubt
+    assert isinstance(found["text"], ColumnDraft)
 
 
 def test_every_row_of_a_long_file_is_looked_at_before_a_column_is_left_out(

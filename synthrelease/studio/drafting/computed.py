@@ -1,0 +1,132 @@
+"""Find columns of numbers that are computed from other columns of a public file, such as sums and ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice, permutations
+
+import numpy as np
+
+from synthrelease.studio.drafting.column_draft import Answers, LeftOut, left_out_as_key
+from synthrelease.studio.drafting.public_file import PublicRows
+
+_LEAST_VALUES = 20
+"""The smallest number of different values of columns that are tested."""
+_NEARLY, _FEWEST = 0.99, 50
+"""The least share of the rows with values in which an equation holds, and the least number of these rows."""
+_OTHERS = 0.05
+"""In an equation, at least this share of the values of each column differs from its median."""
+_MOST, _ROWS = 40, 20_000
+"""The largest number of columns and of rows that are searched for equations."""
+_GROUPS, _OF_GROUP = 6, 8
+"""Equations are first tested in 6 groups of 8 rows."""
+
+
+def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
+    """Return the columns of numbers that are a linear function of an earlier column in every row, up to rounding."""
+    values = _numbers(answers, rows)
+    answered = {source: ~np.isnan(column) for source, column in values.items()}
+    found = dict[str, LeftOut]()
+    for first, second in combinations(values, 2):
+        known, sizes = answered[first], (len(answers[first].texts), len(answers[second].texts))
+        if {first, second} & found.keys() or min(sizes) < 0.9 * max(sizes) or not np.array_equal(known, answered[second]):
+            continue
+        x, y = values[first][known], values[second][known]
+        slope = float(((x - x.mean()) * (y - y.mean())).mean() / max(x.var(), 1e-300))
+        off = np.abs(y - y.mean() - slope * (x - x.mean())).max()
+        if off <= min(_unit(answers[second]) + abs(slope) * _unit(answers[first]), 0.1 * y.std()):
+            shift = y.mean() - slope * x.mean()
+            because = f"it follows from {first!r} in every row of the public file: about {slope:.4g} times it plus {shift:.4g}"
+            found[second] = LeftOut(source=second, because=because)
+    return list(found.values())
+
+
+def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, str]:
+    """Return a question for each column that two or three other columns determine in 99% of the rows, by name.
+
+    A sum has two or three terms, such as wage + capital. A product or a ratio has two factors, such as weight / height^2.
+    Decimals may be rounded.
+
+    Parameters
+    ----------
+    answers : the columns of the file, by name.
+    rows : the rows of the file.
+    """
+    sampled = slice(None, None, -(-rows.n_rows // _ROWS))
+    values = {source: column[sampled] for source, column in _numbers(answers, rows).items()}
+    values = dict(islice(((source, column) for source, column in values.items() if _varies(column)), _MOST))
+    sources, n, found = [*values], len(values), dict[str, str]()
+    if n < 3:
+        return found
+    columns, off = np.array([*values.values()]), np.array([[_unit(answers[source]) / 2] for source in sources])
+    rounded = np.where([[answers[source].are_whole] for source in sources], 0, off) + 0 * columns
+    for total, *terms in _equations(columns, rounded, [(total,) for total in range(n)] + [*permutations(range(n), 2)]):
+        found.setdefault(sources[total], " + ".join(sources[at] for at in terms))
+
+    # a product is a sum of logarithms; column n + i is the square of column i
+    columns = np.where(columns > 0, columns, np.nan)
+    logs, relative = np.log(columns), off / columns
+    names = [*sources, *(f"{source}^2" for source in sources)]
+    squared = np.concatenate([logs, 2 * logs]), np.concatenate([relative, 2 * relative])
+    for total, *factors in _equations(*squared, [(total,) for total in range(n)]):
+        last = max(at for at in (total, *factors) if at < n)
+        others = [names[at] for at in factors if at != last]
+        formula = " * ".join(others) if last == total else f"{names[total]} / {others[0]}"
+        found.setdefault(sources[last], f"proportional to {formula}")
+    return {source: _QUESTION.format(formula, source) for source, formula in found.items()}
+
+
+_QUESTION = (
+    "in nearly every row of the public file this column is {}. Released rows have bins, so they do not satisfy this equation "
+    "exactly. If users can compute the column, draft again with --leave-out {!r}. Otherwise keep it, with the suggested rules"
+)
+
+
+def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """Yield equations between columns as the index of a total and of its terms, those with two terms first.
+
+    Candidates satisfy the equation in a group of a few rows. Then all rows decide. Both sides may differ by a constant.
+
+    Parameters
+    ----------
+    columns : (n_columns, n_rows) numbers; NaN if a row has no number.
+    off : (n_columns, n_rows) largest error of each number by rounding.
+    totals : for each possible equation, the total and perhaps its third term. The other two terms can be any columns.
+    """
+    pairs, candidates = np.array([*combinations(range(len(columns)), 2)]), set[tuple[int, ...]]()
+    shuffled = np.argsort(np.arange(columns.shape[1]) * 0.6180339887 % 1)
+    known_first = shuffled[np.argsort(np.isnan(columns[:, shuffled]).sum(axis=0), kind="stable")]
+    for group in known_first[: _GROUPS * _OF_GROUP].reshape(-1, _OF_GROUP):
+        slack = 2 * off[:, group].max(axis=1)
+        part = np.where(np.ptp(columns[:, group], axis=1, keepdims=True) > 2 * slack[:, None], columns[:, group], np.nan)
+        of_pairs, slack_of_pairs = part[pairs].sum(axis=1), slack[pairs].sum(axis=1)
+        for total, *third in totals:
+            apart = of_pairs - (part[total] - part[third].sum(axis=0))
+            near = np.ptp(apart, axis=1) <= slack_of_pairs + slack[[total, *third]].sum()
+            candidates |= {(total, *sorted([*pair, *third])) for pair in pairs[near].tolist()}
+    for total, *terms in sorted(candidates, key=lambda equation: (len(equation), equation)):
+        apart, slack = columns[terms].sum(axis=0) - columns[total], off[[total, *terms]].sum(axis=0)
+        known = ~np.isnan(apart)
+        middle = np.median(apart[known]) if known.sum() >= _FEWEST else np.nan
+        if total not in terms and (np.abs(apart - middle) <= slack)[known].mean() >= _NEARLY:
+            yield total, *terms
+
+
+def _numbers(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:
+    """Return the (n_rows,) numbers of each column that may be computed; NaN if a row has no number."""
+    numeric = {source: column for source, column in answers.items() if column.are_numbers and not column.entry.labels}
+    sources = [
+        source for source, column in numeric.items() if len(column.texts) >= _LEAST_VALUES and not left_out_as_key(column)
+    ]
+    return {source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source]] for source in sources}
+
+
+def _unit(column: Answers) -> float:
+    """Return the unit in the last place of a column of numbers."""
+    return float(10.0 ** -max(len(text.partition(".")[2]) for text in column.texts))
+
+
+def _varies(values: np.ndarray) -> bool:
+    """Return whether at least a twentieth of the values differ from their median."""
+    known = values[~np.isnan(values)]
+    return len(known) >= _FEWEST and bool((known != np.median(known)).mean() >= _OTHERS)
