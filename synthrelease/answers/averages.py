@@ -1,9 +1,9 @@
 """Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
-The noisy sums describe rows that were drawn at random from the kept rows of the file. The draw adds an error to the noise,
-which is treated as normal. The variance of this error is the share of kept rows that were not drawn, times the variance of a
-sample from a population (theory 13.10, numbers of the file). Statements about the exact values in the file also allow for the
-unknown position of each value in its bin (theory 13.11, values in bins).
+The noisy sums describe a random sample of the rows of the file that the rules keep. Drawing the sample adds an error to the
+noise, and this error is treated as normal. The variance of this error is the variance of a sample from a population, times the
+share of kept rows that were not drawn (theory 13.10, numbers of the file). Statements about the exact values in the file also
+allow for the unknown position of each value in its bin (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from synthrelease.generators.measured_noise import Noises, SharedNoise, half_wid
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NotSample
 
-# The interval of a ratio of two noisy sums has all ratios that their noise does not contradict (theory 13.8, measured ratios).
+# The interval of a ratio of two noisy sums contains all ratios that are compatible with the noise of the sums (theory 13.8,
+# measured ratios).
 
 _REPEATS = 3
-"""Largest number of times that the quantile is computed again at the end of the interval."""
+"""Largest number of times that the end of an interval is computed again with a new quantile."""
 
 _CLOSE = 1e-6
-"""Relative change of the distance from the estimate below which the iteration stops."""
+"""The iteration stops when the distance from the estimate changes by less than this share."""
 
 
 _CANCELLED = 1e-11
@@ -157,8 +158,8 @@ class Ratio:
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return the squared ratio of the t quantile to the normal quantile. It widens an interval whose variance comes from few
-    groups.
+    """Return the squared ratio of the t quantile to the normal quantile. The factor widens an interval whose variance is
+    estimated from few groups.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -227,17 +228,18 @@ class Sampling:
 
 
 def possible(covariance: np.ndarray) -> np.ndarray:
-    """Return the nearest covariance matrix: negative eigenvalues, which noise can cause, become 0."""
+    """Return the nearest covariance matrix: negative eigenvalues, which noise can cause, are set to 0."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-# The counted units in the cells of a table: rows or, in a question about members, the member in a slot of each root.
+# The units that a question counts in the cells of a table: rows or, for a question about members, the member in a slot of each
+# root.
 #
-# The members that meet a condition are, added up over slots, the roots whose member in the slot meets it. So a sum over members
-# is a sum over rows with noise of the same kind (theory 13.14, figures of members). Roots are drawn, so the similarity of
-# members of one root determines the error of the draw. Tables with two slots show it; without such tables, members are taken
-# as completely alike.
+# The number of members that meet a condition is a sum over slots: for each slot, the number of roots whose member in the slot
+# meets the condition. So a sum over members is a sum over rows with noise of the same kind (theory 13.14, figures of members).
+# The sample consists of roots, so the error of the draw depends on how similar the members of one root are. Tables with two
+# slots show this similarity; without such tables, all members of a root are assumed to be equal.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -281,7 +283,7 @@ def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
 
 
 def counted(tables: NoisyTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None) -> Counted:
-    """Return the cells of some columns, and which of them count the rows (or the members in a slot) of a question.
+    """Return the table over the given columns, and which of its cells count for a question.
 
     Parameters
     ----------
@@ -321,8 +323,8 @@ def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
     """Return an upper estimate of the (m, m) sum over roots of v v', where v are m statistics summed over the members of a
     root.
 
-    With one part, the result is the sum of this part. Products of two slots come from a table that contains both slots. Without
-    such a table, v w' + w v' is bounded by c v v' + w w' / c for some c > 0.
+    For a question about rows, the result is the sum over rows. Products of two slots come from a table that contains both
+    slots. If no table contains both slots, v w' + w v' is bounded by c v v' + w w' / c for some c > 0.
 
     Parameters
     ----------
@@ -362,10 +364,11 @@ def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 OPEN: Ends = (-math.inf, math.inf, -math.inf, math.inf)
 
 _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
-"""For the share x of N drawn rows, the variance along (1, -x) is x (1 - x), whatever the noisy tables say (Wilson 1927)."""
+"""The indicator of a share x of N drawn rows has variance x (1 - x) along (1, -x), whatever the noisy tables say (Wilson
+1927)."""
 
 _FAR = 12.0
-"""Number of standard errors from 1/2 beyond which a share decides the bin of the median without its interval."""
+"""If a share is further from 1/2 than this number of standard errors, the bin of the median is known without an interval."""
 
 
 _TIE = 1e-12
@@ -440,13 +443,13 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
     for group, label in enumerate(labels):
         rows = [(part.counts & (group_of == group)).astype(float) for part, group_of in zip(parts, bins, strict=True)]
         averages = _averages(tables, question, parts, rows, figures, survey)
-        if averages:  # a row can be in it
+        if averages:  # the rules allow a row in the cell
             yield label, averages
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Figure:
-    """The numbers with which the rows of each cell enter an average.
+    """The values of the rows of each cell in an average.
 
     Attributes
     ----------
@@ -497,7 +500,7 @@ def _averages(
     figures: Sequence[_Figure],
     survey: Sampling,
 ) -> list[Average]:
-    """Return the averages over some rows; an empty list if no such row is possible.
+    """Return the averages over some rows; an empty list if the rules allow no such row.
 
     Parameters
     ----------
@@ -570,9 +573,8 @@ def _averages(
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
     """Return the variance by the stated design effect, divided by the variance that the weights cause; at least 1.
 
-    Parameters
-    ----------
-    simple : covariance matrix of the two sums over simple random samples of as many rows; `sampling` is the matrix over samples
+    Parameters ----------
+    simple : covariance matrix of the two sums over simple random samples of equal size; `sampling` is the matrix over samples
         drawn with these weights.
     """
     along = np.array([1.0, -ratio.quotient])
@@ -581,7 +583,7 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
-    """Yield the share of each bin of a column among all rows, as `groups` does, in constant time for each bin.
+    """Yield the share of each bin of a column among all rows, as `groups` does, but in constant time for each bin.
 
     Cells with equal noise are treated together. The number n of all rows has no noise.
     """
@@ -629,8 +631,8 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the variance of drawing roots, divided by the variance of drawing equally many members, for answers that do not
-    depend on weights. The result is between 1 and the number of members of a root times the ratio of the largest to the
+    """Return the variance of drawing roots, divided by the variance of drawing the same number of members one by one, for
+    answers without weights. The result is between 1 and the number of members of a root times the ratio of the largest to the
     smallest weight.
 
     Parameters
@@ -656,11 +658,11 @@ def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]
 
 
 def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
-    """Return the (n_cells,) number of a row in each cell, for each average of a question.
+    """Return the value of a row in each cell, for each average of a question, as an (n_cells,) array.
 
-    For a share, the number is 1 in cells that meet the condition, otherwise 0. A mean has the representative values of bins
-    and, if values in a bin may differ, also their lowest and highest values. A median has several arrays: one for the first
-    bin, one for the first two bins, and likewise up to all bins but the last. Each array is 1 in its bins and 0 elsewhere.
+    For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins
+    and, if values in a bin may differ, also their lowest and highest values. A median uses an array for the first bin, one for
+    the first two bins, and so on to all bins except the last. Each array is 1 in its bins and 0 elsewhere.
     """
     columns, question = part.columns, part.asked
     if not question.column:
@@ -696,8 +698,8 @@ def _share(tables: NoisyTables, question: Question, shares: list[Average], label
 def _with_weighted_count(tables: NoisyTables, question: Question, share: Average, term: Term, level: float) -> Term:
     """Return a term with the number of persons that the counted rows represent (theory 13.18, weighted answers).
 
-    The number is computed as in `counted_rows`, with sums of weights in place of rows. There is no interval for a population
-    with declared clusters, because the sizes of clusters would add a further error.
+    The number is computed as in `counted_rows`, but from sums of weights. With declared clusters there is no interval for a
+    population, because the sizes of clusters would add another error.
     """
     kept_rows, release = tables.kept, tables.release
     times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn
@@ -724,7 +726,7 @@ def _with_weighted_count(tables: NoisyTables, question: Question, share: Average
 
 
 def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
-    """Return a term with only the number of rows that a share counts."""
+    """Return the number of rows that a share counts, as a term without the share."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
@@ -734,7 +736,7 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
     numbers of the file, (b)).
 
     The noisy count is Y of n rows, drawn from K rows. K is the noisy number T minus its noise Z. So the error of T Y / n is Z Y
-    / n, plus K / n times the error of Y from noise and the draw. The noise Z has a known distribution, too.
+    / n, plus K / n times the error of Y from noise and the draw. The noise Z has a known distribution as well.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -748,9 +750,9 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
 
 
 def nearest_row(counted: float) -> int:
-    """Return the nearest whole number of rows. A half (up to six decimals) is rounded to the even number.
+    """Return the nearest whole number of rows. Halves are rounded to the even number; halves are recognised to six decimals.
 
-    So ask.html and this program round equally, although they add terms in a different order.
+    So ask.html and this program give the same number, although they add terms in a different order.
     """
     return round(round(counted, 6))
 
@@ -766,7 +768,7 @@ def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.n
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))
     if share.of_root == 1:
-        likely = (part * kept_rows.drawn + 1) / (kept_rows.drawn + 2)  # a drawn number of 0 does not show that there are none
+        likely = (part * kept_rows.drawn + 1) / (kept_rows.drawn + 2)  # an estimate of 0 does not prove that there are none
         spread = kept_rows.drawn * likely * (1 - likely)
     else:
         spread = max(share.squares - kept_rows.drawn * part**2, 0.0) + share.of_root**2
@@ -780,7 +782,7 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
     """Return the mean of the representative values of bins, with the interval for the mean of the exact values.
 
     The mean of the exact values lies between the mean of the lowest and the mean of the highest values of their bins. Each end
-    of its interval comes from the interval of one of these two means (theory 13.11, values in bins).
+    of the interval of the exact mean comes from the interval of one of these two means (theory 13.11, values in bins).
     """
     by_number, *by_ends = averages
     ends, in_bins = by_number.ends(level), not tells_values(column)
@@ -793,7 +795,7 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Return the estimated bin of a quantile, and the first and last bin of its interval (theory 13.11, values in bins, (b)).
+    """Return the bin of a quantile, and the first and last bin of its interval (theory 13.11, values in bins, (b)).
 
     shares : the shares of rows in the first 1, 2, ... bins.
     part : the probability of the quantile: 0.5 for the median.

@@ -1,6 +1,6 @@
 """Bound answers with the criterion values of a release: the command `bound`.
 
-The bounds limit the errors of queries that no criterion names (docs/estimates.md).
+The bounds also hold for queries that no criterion names (docs/estimates.md).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, cut
 from synthrelease.published import PublishedRelease, load
 
-# The range of a count, a share or a mean of the file, over all tables that agree with the facts.
+# The range of a count, share or mean of the file, over all tables that agree with the facts.
 #
 # The facts are about the rows R that the release used; the file has up to `more` further kept rows (theory 13.12,
 # bounds of the file).
@@ -41,7 +41,7 @@ _MAX_STEPS = 50
 _ONE_ROW = 1 - 1e-6
 
 EMPTY = "the group may have no row in the file"
-"""Note for a group that may be empty, so that its answer may be any possible value."""
+"""Note for a group that may be empty, so that its mean or share may have any possible value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,23 +54,23 @@ class Range:
     note: str = ""
 
     def minus(self, other: Range) -> Range:
-        """Return the range of a difference, in which errors add up."""
+        """Return the range of a difference; the errors of both answers add up."""
         low, high = self.low - other.high, self.high - other.low
         return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
-    """Return the range of a count of rows in the file.
+    """Return the range of a number of rows in the file.
 
     Parameters
     ----------
-    figure : (n_cells,) whole weights: 1 for counted cells, -1 for subtracted cells.
-    undrawn : largest number of kept rows of the file that are not in R.
+    figure : (n_cells,) whole numbers: 1 for counted cells, -1 for subtracted cells.
+    undrawn : largest number of kept rows of the file that the release did not use.
     """
     answer = round(float(figure @ facts.synthetic))
     ends = []
     for sign in (-1, 1):
-        most = float((sign * figure)[facts.kept].max(initial=0.0))  # by a row that was not drawn
+        most = float((sign * figure)[facts.kept].max(initial=0.0))  # a row that was not drawn adds at most this value
         among = min(math.floor(maximum(facts, sign * figure).value + 1e-6), round(float(facts.synthetic.sum()) * most))
         ends.append(sign * (among + round(undrawn * most)))
     return Range(answer=answer, low=ends[0], high=ends[1])
@@ -79,13 +79,13 @@ def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
 def ratio_range(
     facts: Facts, figure: np.ndarray, size: np.ndarray, undrawn: int = 0, ends: Sequence[np.ndarray] | None = None
 ) -> Range:
-    """Return the range of a share or mean over the rows of the file that `size` counts.
+    """Return the range of a share or mean over the rows of the file in a group.
 
     Parameters
     ----------
     figure : (n_cells,) weights; 0 if `size` is 0.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
-    undrawn : largest number of kept rows of the file that are not in R.
+    undrawn : largest number of kept rows of the file that the release did not use.
     ends : the lowest and highest value of the rows of each cell, if these differ from the weight in `figure`.
     """
     rows = -maximum(facts, -size).value
@@ -99,7 +99,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
     """Return an upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
 
     No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this expression
-    for the last x. Then x + max(v, 0) / rows is a bound. Rows outside R add their largest contribution.
+    for the last x. Then x + max(v, 0) / rows is a bound. Each row that the release did not use adds its largest possible
+    contribution.
 
     Parameters
     ----------
@@ -134,8 +135,8 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
     """Return the range of a share or mean over all members, from the ranges for the member in each slot.
 
-    The answer is the mean of the answers for the slots, weighted by their numbers of members. The ends of the range are the
-    extremes over all possible weights (theory 13.16, bounds of members).
+    The answer for all members is the mean of the answers for the slots, weighted by their numbers of members. The ends of the
+    range are the extremes over all possible weights (theory 13.16, bounds of members).
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
     return max(means)
 
 
-# A bound, and the same in words: the answer, its range, and the derivation that a reader can follow.
+# A bound, and its explanation in words: the answer, its range, and the reasons for the range.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,8 +189,8 @@ class Bound:
     question : the question in words.
     kind : "count", "share" or "mean"; for a difference, the kind of the two compared answers.
     answer : the answer in the released table; for a mean, by representative values of bins.
-    low, high : bounds on the answer in the file with the stated confidence, over the rows that the rules keep. Means are of the
-        exact values. The bounds hold for all queries on the release at once.
+    low, high : bounds on the answer in the file with the stated confidence, over the rows that the rules keep. A mean is the
+        mean of the exact values. The bounds hold for all queries on the release at once.
     unit : "rows", "" for shares, the column's unit for means.
     confidence : the probability, given the released table, that all limits behind the bounds hold.
     acceptance : the caller's lower bound on the probability that a round is accepted, or None.
@@ -228,14 +229,14 @@ class Bound:
 
     @property
     def difference(self) -> bool:
-        """Whether the bound is on a difference of two answers."""
+        """Whether the bound is for a difference of two answers."""
         return ", minus " in self.question
 
     @property
     def shares(self) -> tuple[float, float]:
-        """For a count, the lowest and highest possible share of the rows that the rules keep.
+        """For a count, the lowest and highest possible share among the rows that the rules keep.
 
-        An unused row changes a count by 0 or 1, and a difference by -1, 0 or 1.
+        A row that the release did not use changes a count by 0 or 1, and a difference by -1, 0 or 1.
         """
         most = self.n_rows + self.more
         return self.low / most, self.high / most
@@ -320,7 +321,7 @@ def _meaning(bound: Bound) -> str:
     )
 
 
-# The answer of a released table to a query, and how far from the file's it can be.
+# The answer of a query in the released table, and its largest distance from the answer in the file.
 
 MAX_CELLS = 1_000_000
 """Largest number of cells of the table of a query's columns."""
@@ -441,11 +442,12 @@ class _OfMembers:
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
     def range(self) -> Range:
-        """Return the range in the file, by exact values."""
+        """Return the range of the answer in the file, by exact values."""
         return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins; None if these are the exact values, or for a share."""
+        """Return the range by representative values of bins; None for a share, or if representative values equal the exact
+        values."""
         ranges = [measure.binned() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
 
@@ -479,7 +481,7 @@ class _Contrast:
         return f"{self.first.question()}, minus {self.second.question()}"
 
     def ratios(self) -> tuple[RatioRange, ...]:
-        """Return the risk ratio and the odds ratio of two shares, without a range if a ratio may be infinite."""
+        """Return the risk ratio and the odds ratio of two shares; a ratio that may be infinite has no range."""
         first, second = self.first.range(), self.second.range()
         return (
             _ratio("risk ratio", first, second, lambda share: share),
@@ -496,7 +498,8 @@ def _ratio(name: str, first: Range, second: Range, scale: Callable[[float], floa
 
 
 class _Measure:
-    """One count, share or mean, or the difference of two. With `slot`, it is over the members in this slot, counted from 0."""
+    """One count, share or mean, or the difference of two. With `slot`, the answer is over the members in this slot, counted
+    from 0."""
 
     def __init__(
         self,
@@ -521,11 +524,12 @@ class _Measure:
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
-        """Return the range in the file, by exact values."""
+        """Return the range of the answer in the file, by exact values."""
         return self._asked(values=True)
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins; None if these are the exact values, or without a mean."""
+        """Return the range by representative values of bins; None without a mean, or if representative values equal the exact
+        values."""
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
         return self._asked(values=False)
@@ -548,7 +552,7 @@ class _Measure:
         combinations over which a share or mean is computed.
 
         For members, one more column may be added that shows which members exist. The column with the number of members always
-        shows this.
+        shows which members exist.
         """
         names, linked = self._columns(query, minus), self.release.linked
         if linked is None or self.place is None:
@@ -596,7 +600,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range, if the release has no such members."""
+        """Return the whole possible range, if the release contains no member that is counted."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -609,7 +613,7 @@ class _Measure:
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return the (n_combinations,) number of a row in the group, by the bin of the averaged column."""
+        """Return the (n_combinations,) value of a row in the group, by the bin of the averaged column."""
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)

@@ -1,9 +1,9 @@
 """Compare two groups: differences and ratios of two shares or means, with intervals.
 
-Take the distance from the estimate to an end of the interval. For a difference, its square is the sum of the squares for the
-two groups, corrected for their shared noise (method of variance estimates recovery: Zou and Donner 2008; theory 13.13,
-contrasts). Ratios are computed as differences of logarithms, and odds ratios as differences of logits. So the interval is
-asymmetric for small cells, as the intervals of the two groups are.
+Each group has an interval, and the distance from its estimate to an end is known. For a difference, the square of this distance
+is the sum of the squares for the two groups, corrected for their shared noise (method of variance estimates recovery: Zou and
+Donner 2008; theory 13.13, contrasts). Ratios are computed as differences of logarithms, and odds ratios as differences of
+logits. So the interval is as asymmetric for small cells as the intervals of the two groups.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
     terms = []
     for name, scale in scales.items():
         term = _term(name, "", first, second, level, scale)
-        if first.own and second.own:  # the smallest and largest contrast for weights between the limits of their classes
+        if first.own and second.own:  # the smallest and largest contrast for weights within their limits
             low, high = (_term(name, "", first.own[side], second.own[1 - side], level, scale) for side in (0, 1))
             ends = (low.low, high.high, low.population_low, high.population_high)
             fields: dict[str, Any] = dict(zip(INTERVAL, ends, strict=True))
@@ -49,7 +49,7 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
     values_told : whether the representative values equal the exact values.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
-    in_classes = any(average.own for average in (*first, *second))  # nothing is stated about the file's own weights
+    in_classes = any(average.own for average in (*first, *second))  # nothing is stated about the exact weights in the file
     if values_told and not in_classes:
         return term
     ends = OPEN
@@ -60,8 +60,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
 
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
-    """Return the difference of two medians or other quantiles. Each interval has half of the risk, so that both hold at
-    once."""
+    """Return the difference of two medians or other quantiles. Each of the two intervals has half of the risk, so that both
+    hold at once."""
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
         return None if first_end is None or second_end is None else first_end - second_end
@@ -84,7 +84,7 @@ def _term(
     """Return a difference or, on a logarithmic scale, a ratio."""
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
-    if not math.isfinite(high):  # a denominator may be 0, or a group without rows
+    if not math.isfinite(high):  # a denominator may be 0, or a group may have no rows
         return Term(name=name, group="", unit=unit)
     errors = [_error(ratio, against) if scale is None else None for ratio, against in _pairs(first, second)]
     low_of_population, _, high_of_population = of_population if math.isfinite(of_population[2]) else _NOTHING
@@ -120,10 +120,11 @@ def _both(
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
-    """Return the intervals of a group for the file and for a population. On the original scale, they are not limited to the
-    possible range.
+    """Return the intervals of a group for the file and for a population. On the original scale, the intervals are not limited
+    to the possible range.
 
-    A limited estimate is no longer in the middle of its noise, so differences of limited estimates would be biased.
+    Limiting an estimate to its possible range moves it away from the middle of its noise, so differences of limited estimates
+    would be biased.
     """
     low, high = group.ends(level)[:2]
     if group.file.denominator <= 0 or (low <= group.file.lowest + group.middle and high >= group.file.highest + group.middle):
@@ -164,15 +165,15 @@ def _together(first: float, second: float, correlation: float) -> float:
 def _correlation(first: Ratio, second: Ratio) -> float:
     """Return the correlation of two quotients, to first order, from their shared noises. The two groups have no common rows.
 
-    Members of both groups may have the same root. The draw of this root then changes both groups, in the worst case in opposite
-    directions.
+    Members of both groups may have the same root. The draw of this root then changes both groups; in the worst case, the
+    changes have opposite signs.
     """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance of two quotients. It is 0 for two releases, whose noise and samples are independent."""
+    """Return the covariance of two quotients. The covariance is 0 for two releases, whose noise and samples are independent."""
     if first.noises is not second.noises:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]
@@ -184,7 +185,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the variance of a quotient that only the draw of rows causes."""
+    """Return the part of the variance of a quotient that the draw of rows causes."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

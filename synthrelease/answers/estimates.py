@@ -27,7 +27,7 @@ from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_leniently
 from synthrelease.published.measurements import IntendedEstimatePart
 
-# Shares, means, medians or the slopes of a regression, with intervals for the file.
+# Shares, means, medians and slopes of a regression, with intervals for the file.
 
 RATIO = "The file: probabilities of the noise are computed to about five digits."
 TOGETHER = (
@@ -43,14 +43,15 @@ DRAWN = (
     "normal, with a variance that is estimated from the noisy tables."
 )
 SLOPES = (
-    "The file: the noise of the sums of products is known. The noise in the other columns' part of a slope is approximated "
-    "to first order (its bias to second order)."
+    "The file: the noise of the sums of products is known. The noise of the other columns in a slope is approximated to "
+    "first order, and its bias to second order."
 )
 EQUAL = "Population: equal variances around the line are assumed, because no published table contains all columns together."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
 OF_MEMBERS = (
-    "Members: roots are drawn with all their members. The similarity of members is estimated if a noisy table contains two "
-    "members of a root. Otherwise members are taken as completely alike, so intervals are wider than necessary."
+    "Members: the sample consists of roots with all their members. The similarity of members is estimated if a noisy table "
+    "contains two "
+    "members of a root. Otherwise the members of a root are taken as equal, so intervals are wider than necessary."
 )
 SELECTED = (
     "The noise decides which noisy tables were published, and on which bins: at most {times:.3g} choices were possible on "
@@ -122,7 +123,7 @@ def answered(
     among: int = 1,
     as_first: bool = False,
 ) -> Estimate:
-    """Return the answer of `estimate`, with further parameters.
+    """Return the answer of `estimate`; further parameters serve `verify` and lists of questions.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def answered(
 
 
 def _weighting(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence on how rows are weighted; empty if the release has no design weight."""
+    """Return a sentence that says how rows are weighted; empty if the release has no design weight."""
     column = None if release.design is None else release.design.weight
     if column is None:
         return ""
@@ -200,13 +201,14 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
     if tells_values(release.by_name[column]):
         return f"Weighted: every row counts with its {column}."
     return (
-        f"Weighted: every row counts with the representative value of its class of {column}. The file's own weights may lie "
-        "anywhere between the limits of their classes, and the interval for them allows for that."
+        f"Weighted: every row counts with the representative value of its class of {column}. The exact weights in the file "
+        "may lie anywhere between the limits of their classes, and the interval allows for that."
     )
 
 
 def _design(release: PublishedRelease, question: Question, survey: Sampling) -> str:
-    """Return sentences on the basis of the interval for a population; empty for a simple random sample from a large one."""
+    """Return sentences about the assumptions of the interval for a population; empty for a simple random sample from a large
+    population."""
     sentences = []
     if question.weight and survey.effect == 1:
         sentences.append("The rows are treated as drawn one by one with their weights, without a gain from strata.")
@@ -214,15 +216,17 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
         sentences.append(f"The sampling variance has the design effect {survey.effect:g} ({release.design.source}).")
     if survey.groups:
         n_groups = len(release.by_name[survey.groups].labels)
-        sentences.append(f"The sampling variance is the one between {n_groups} random groups of clusters ({survey.groups}).")
+        sentences.append(
+            f"The sampling variance is the variance between {n_groups} random groups of clusters ({survey.groups})."
+        )
     if survey.not_drawn < 1:
         sentences.append(f"The population has {release.population:,} records ([population]).")
     return " ".join(sentences)
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Return the number of intervals for the file in an answer. A share also has one for its number of rows; a mean of bins
-    has two."""
+    """Return the number of intervals for the file in an answer. A share also has an interval for its number of rows; a mean of
+    bins has two intervals."""
     if question.kind == "slope":
         return len(question.on)
     in_classes = bool(question.weight) and not tells_values(release.by_name[question.weight])
@@ -258,13 +262,13 @@ def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list
     for name, column, of_file, of_population in zip(question.on, part.on, regression.file, regression.population, strict=True):
         slope = Average(file=of_file, population=of_population)
         terms.append(term_of(name, "", _unit(published, part.column, column, name), slope, slope.ends(level)))
-    if not exact:  # the effect of the values in a bin on a slope does not follow from the limits of the bin
+    if not exact:  # the limits of a bin do not show how the values in the bin change a slope
         terms = [term.of_bin_numbers() for term in terms]
     return terms, regression.robust
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence on the use of representative values in an answer; empty if these equal the exact values."""
+    """Return a sentence that says how an answer uses representative values; empty if these equal the exact values."""
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
@@ -301,10 +305,11 @@ def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
 
 
-# The change of a number between the release.json of two years, for cards, which have no noisy tables.
+# The change of a number between two yearly releases, computed from release.json, for cards that have no noisy tables.
 #
-# `trend` computes the same from the noisy tables (theory 13.15, changes between releases). Here the published intervals with
-# six digits are used. An end that was cut off at the possible range is taken to be as far from the estimate as the other end.
+# `trend` computes the same from the noisy tables (theory 13.15, changes between releases). Here the published intervals are
+# used, which have six digits. An end may have been cut off at the possible range; its distance from the estimate is then taken
+# from the other end.
 
 _COVERED = ("share ", "mean ")
 """Kinds of questions whose intervals follow theory 13.8, measured ratios. (The interval of a median consists of bins.)"""
@@ -358,11 +363,11 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
     return middle - below, middle, middle + above
 
 
-# The same number in several releases: how it changed from year to year, and a level of all years together.
+# The same statistic in several releases: its changes from year to year, and its mean level over all years.
 #
-# The noises of two releases are independent, and so are the draws of their rows, even if the later release started from the
-# earlier one: its start affects its rows, but never its noisy tables. So the interval of a change combines the intervals of
-# both years without a correlation (theory 13.15, changes between releases).
+# The noises of two releases are independent, and so are the draws of their rows. This also holds if the later release started
+# from the earlier one: the start affects the released rows, but never the noisy tables. So the interval of a change combines
+# the intervals of both years without a correlation (theory 13.15, changes between releases).
 
 T = TypeVar("T")
 
@@ -379,7 +384,7 @@ LEVEL = "Level: the mean of the years, weighted by their numbers of released row
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """The question as read for one release, and the averages of each group."""
+    """The question as read for one release, and the averages for each group."""
 
     name: str
     tables: NoisyTables

@@ -33,7 +33,7 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 class Facts:
     """Facts about the counts R (n_cells,) of the rows that a release used, and about the counts of the released rows.
 
-    A cell is a combination of bins of some columns, or several such combinations that the query does not distinguish.
+    A cell is a combination of bins of some columns, or several combinations that the query treats as one.
 
     Attributes
     ----------
@@ -55,19 +55,19 @@ class Facts:
     row_limits: np.ndarray
 
 
-# The limits that a release gives for its file at one confidence, for any columns.
+# The limits that a release gives for its file at one confidence, for all columns.
 #
-# They are about the rows R that the release used, and about the number of further rows of the file that the rules keep.
+# The limits concern the rows R that the release used, and the number of further rows of the file that the rules keep.
 
 
 class Knowledge:
-    """Limits that follow from a release. They hold simultaneously for all queries, with the stated confidence."""
+    """Limits that follow from a release. All limits hold at the same time for all queries, with the stated confidence."""
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
             raise InputError(
                 f"{release.folder}: expected figures about all rows, found figures about {release.figures_about}. "
-                "They give no bound for all rows."
+                "Such criterion values give no bound for all rows."
             )
         self.release, self.n = release, release.n_rows
         check_confidence(confidence)
@@ -102,15 +102,16 @@ class Knowledge:
         return tuple(np.array(group.inside) for group in groups)
 
 
-# The range of a linear figure over all tables that agree with the facts: a linear program with a certificate that is checked.
+# The range of a linear statistic over all tables that agree with the facts: a linear program whose result is checked by a
+# certificate.
 #
-# The solver only proposes. Any non-negative multipliers y of the rows "A R <= b" and any number z for the total give, for every
-# table R with low <= R <= high and sum n,
+# The solver only proposes multipliers. Any non-negative multipliers y of the rows "A R <= b" and any number z for the total
+# give, for every table R with low <= R <= high and sum n,
 #
-#     q.R <= y.b + z n + sum_c max(r_c low_c, r_c high_c),   r = q - A'y - z,
+#     q.R <= y.b + z n + sum_c max(r_c low_c, r_c high_c),   r = q - A'y - z.
 #
-# so the bound that is used is computed from the multipliers by this sum: it is valid whatever the solver did, and tight when
-# the solver was right (weak and strong duality).
+# The bound is computed from the multipliers by this sum. So the bound is valid even if the solver was wrong, and tight if the
+# solver was right (weak and strong duality).
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,15 +166,16 @@ def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndar
 
 # Linear facts about the cells of some columns.
 #
-# R are the rows that the release used, S the released rows, and n the published number of each. Every fact below holds if the
-# true errors are within their limits, so all facts hold together with the stated confidence (theory 13, error bounds).
+# R are the rows that the release used and S the released rows; both have the published number n of rows. All facts hold
+# together with the stated confidence, because each fact holds if the true errors are within their limits (theory 13, error
+# bounds).
 
 MAX_CELLS = 10_000
-"""Largest number of cells of the program. With more, bins that the query does not distinguish are merged."""
+"""Largest number of cells of the program. In larger programs, bins that the query does not distinguish are merged."""
 
 MAX_ENTRIES = 400_000
-"""Largest number of entries of the program's matrix. In larger programs, sub-tables are left out: bounds are then wider,
-but valid."""
+"""Largest number of entries of the program's matrix. In larger programs, sub-tables are left out; the bounds are then wider,
+but still valid."""
 
 
 def build_facts(
@@ -184,7 +186,7 @@ def build_facts(
     *,
     means: bool = True,
 ) -> Facts:
-    """Return all facts about the cells of some columns.
+    """Return all facts about the cells of a table over some columns.
 
     Parameters
     ----------
@@ -256,7 +258,7 @@ class _Builder:
         self.names = tuple(column.name for column in self.schema)
         self.shape = tuple(len(column.labels) for column in self.schema)
         self.into = [np.arange(size) for size in self.shape]
-        """For each column, the (n_bins,) cell index of the program into which each bin goes."""
+        """For each column, the (n_bins,) index of the program's cell that contains the bin."""
         if math.prod(self.shape) > MAX_CELLS:
             self.into = [self._merged(axis, conditions, keep) for axis in range(len(self.shape))]
         self.sizes = tuple(int(into.max()) + 1 for into in self.into)
@@ -275,14 +277,15 @@ class _Builder:
             synthetic=self.synthetic,
             representative=np.ravel_multi_index(np.ix_(*first), self.shape).ravel(),
             kept=self.kept,
-            low=np.minimum(self.low, self.high),  # limits cross only if one of them is wrong; the program stays solvable
+            low=np.minimum(self.low, self.high),  # crossed limits: one of them is wrong; the program stays solvable
             high=self.high,
             rows=self._matrix(),
             row_limits=np.concatenate([*self.limits, np.zeros(0)]),
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Return (n_bins,) group numbers. Bins of a column that no condition and no group separates have the same number."""
+        """Return (n_bins,) group numbers. Two bins of a column have the same number if no condition and no group separates
+        them."""
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
             return np.arange(n_bins)
@@ -302,7 +305,7 @@ class _Builder:
         return fine.ravel()
 
     def add_cells(self) -> None:
-        """Add the limits of single cells: their errors, and the cells that the rules for rows of the file exclude."""
+        """Add the limits of single cells: the limits of their errors, and the cells that the rules exclude in the file."""
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
             forbidden = excluded(rule, self.schema)
@@ -315,7 +318,7 @@ class _Builder:
         self.high[~self.kept] = 0.0
 
     def add_sub_tables(self) -> None:
-        """Add limits on the cells of tables of fewer columns, small tables first, while the program stays small."""
+        """Add limits on the cells of tables of fewer columns, smallest tables first, while the program is small enough."""
         tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
         for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:
             for lowest, highest in self._limits_of(axes):
@@ -353,7 +356,7 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add the measured sums of a numeric column within the bins of another column. Does nothing if bins of the numeric
+        """Add the measured sums of a numeric column within the bins of another column. Nothing is added if bins of the numeric
         column were merged or split.
         """
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
@@ -381,7 +384,7 @@ class _Builder:
             merged = self._sum(fine, inside) / bins
             back = merged.reshape([self.sizes[axis] for axis in inside])[np.ix_(*(self.into[axis] for axis in inside))]
             if np.allclose(back, fine, rtol=0, atol=1e-12):
-                self._add_sum(merged[cells], most + 1e-9 * self.n)  # and what sums are rounded by
+                self._add_sum(merged[cells], most + 1e-9 * self.n)  # the rounding of the sums is added
 
     def add_mean(self, error: MeanError) -> None:
         """Add the conditional means of these columns, if the bins of the averaged column are not merged.
@@ -425,7 +428,7 @@ class _Builder:
         the limit. The sum of (value - mu - e) over the rows of R is at most 0 if the group has at least m rows in R, and at
         most (m
         - size) max(0, mu + e - w) otherwise; likewise from below. A row's value is at least the lowest value of its bin. So the
-        sum of (lowest - mu - e) R(cell) has the same limit. The other side uses the highest value.
+        sum of (lowest - mu - e) R(cell) over the cells has the same limit. The limit from below uses the highest value instead.
         """
         size = float(self.synthetic[cells].sum())
         if not size:
@@ -447,7 +450,8 @@ class _Builder:
         """Add limits on the count of a condition, which follow from pairs of similar rows.
 
         A row of R that meets the condition is unmatched, or its partner in S meets the condition or is one step outside it. A
-        row of S whose similar cells all meet the condition is unmatched, or has a partner in R that meets it.
+        row of S is unmatched, or has a partner in R that meets the condition, if all cells similar to the row's cell meet the
+        condition.
         """
         inside = condition.reshape(self.shape)
         ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)

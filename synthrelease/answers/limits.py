@@ -1,23 +1,23 @@
 """Compute limits of true errors from a release: its criterion values, its measured tables and the draw of its rows.
 
-Every criterion value of a release met its threshold. Such a criterion value is the true error E of the candidate plus Laplace
-noise of scale b. It is published only if it is at most the threshold T. Bad candidates are published only with lucky noise, so
-"criterion value + b ln(1 / (2 risk))" is too small a limit. The limit below takes this selection into account. With F the
-distribution function of the noise, a criterion value as low as v has, among accepted criterion values of a candidate with true
-error E, the probability
+Every criterion value of a release met its threshold. This value is the true error E of the candidate plus Laplace noise of
+scale b. It is published only if it is at most the threshold T. Candidates with large errors are published only if their noise
+is favourable, so "criterion value + b ln(1 / (2 risk))" is too small a limit. The limit below takes this selection into
+account. Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error E, a
+value of at most v has the probability
 
     p(v; E) = F(v - E) / F(T - E),
 
-which falls as E grows and stays at kappa = exp(-(T - v)/b) for every E >= T, because the distribution of an accepted criterion
-value no longer depends on a true error E above the threshold. The limit is the E at which p(v; E) reaches the risk: with kappa
-< risk
+The probability p falls as E grows, and equals kappa = exp(-(T - v)/b) for every E >= T: above the threshold, the distribution
+of an accepted criterion value no longer depends on E. The limit is the E at which p(v; E) equals the risk. For kappa < risk,
+the limit is
 
     v + b ln( (1 - sqrt(1 - kappa / risk)) / kappa ),
 
-never above T; for a criterion value far below the threshold it is v + b ln(1 / (2 risk)), as without selection. With kappa >=
-risk, the criterion value is so close to its threshold that the limit is infinite. Given the released table, the probability
-that its true error exceeds the limit is at most the risk, whatever the acceptance probability was (theory 13.1, limit behind an
-accepted figure).
+The limit is never above T. For a criterion value far below the threshold, it is v + b ln(1 / (2 risk)), as without selection.
+With kappa >= risk, the criterion value is so close to its threshold that the limit is infinite. Given the released table, the
+probability that its true error exceeds the limit is at most the risk, whatever the acceptance probability was (theory 13.1,
+limit behind an accepted figure).
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
 
-# The number of rows of the file that the rules keep, as far as it is published, and the rows that figures are about.
+# The number of rows of the file that the rules keep, as far as it is published, and the rows that criterion values describe.
 #
 # A release uses m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Statements about these
-# rows become statements about all K rows, with the error of the draw (theory 13.10, numbers of the file). K itself is counted
-# with noise, T = K + Z and m = T - margin; or stated; or published exactly.
+# rows become statements about all K rows, with the error of the draw (theory 13.10, numbers of the file). K is known in one of
+# three ways: counted with noise, T = K + Z and m = T - margin; or stated; or published exactly.
 
 RISK = 0.02
-"""The part of the risk for the noise of the number of rows, if this number is limited separately."""
+"""The part of the risk for the noise of the number of rows, if this number has a limit of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRows:
-    """The published information about K, the number of rows of the file that satisfy the rules.
+    """The published information about K, the number of rows of the file that the rules keep.
 
     Attributes
     ----------
@@ -85,8 +85,8 @@ class KeptRows:
     def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
         """Return the information about K in a release: its domain, charges and number of rows.
 
-        A counted number is the number of rows that the release used, plus the margin, unless it was clipped to 1 or to the rows
-        of the file. Then it was below or above these limits.
+        A counted number is the number of rows that the release used, plus the margin. A number that was clipped to 1 or to the
+        rows of the file was below or above these limits.
         """
         n_drawn, domain = release.n_rows, release.domain
         worked = n_drawn if release.divided_rows is None else release.divided_rows
@@ -114,7 +114,7 @@ class KeptRows:
 
     @property
     def shortfall(self) -> float:
-        """The largest probability that the rules kept fewer rows than the release used, so that public rows filled the gap."""
+        """The largest probability that the rules kept fewer rows than the release used, so that public rows were added."""
         return float(SHORTFALL) if self.way == "counted" else 0.0
 
     @property
@@ -170,15 +170,16 @@ class KeptRows:
         return f"{kept}: {'few' if self.few else f'about {self.number:,}'} (between {low:,} and {high:,})"
 
 
-# Limits of the original table from published noisy tables, for all their sums together (theory 13.3, measured sums).
+# Limits on counts in the original table, from published noisy tables, for all sums of counts together (theory 13.3, measured
+# sums).
 #
 # A measured table holds R(cell) + z with independent noise z of a published distribution (`generators.measured_noise`). The
 # error of a sum of k such counts is the sum of k noises, whose distribution is known (theory 13.5, limits of noise); the same
 # holds for weighted sums.
 #
-# The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of first
-# bins of a column with an order, sums of the numbers of a column in bins of another, and every measured sum of scores. Each
-# gets an equal part of the risk, so all limits hold together (Bonferroni).
+# The sums are fixed beforehand. They are: every cell of every sub-table of a measured table, the first 1, 2, ... bins of every
+# ordered column, the sums of a column's numbers in bins of another column, and every measured sum of scores. Each sum gets an
+# equal part of the risk, so all limits hold together (Bonferroni).
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
@@ -237,7 +238,7 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and highest possible counts in the table of these columns, in order; None if it was not
+        """Return the lowest and highest possible counts in the table of these columns, in order; None if the table was not
         measured."""
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
@@ -276,7 +277,7 @@ class MeasuredLimits:
 
     def scored_sums(self) -> Iterator[SumError]:
         """Yield upper and lower limits of every measured sum of products."""
-        from synthrelease.generators.measured_noise import entry_limit  # here, for few readers of a release have sums
+        from synthrelease.generators.measured_noise import entry_limit  # few readers need sums
 
         for measured in self.measurements.sums:
             limit = entry_limit(measured.together, measured.sensitivity / measured.epsilon, self.each)
@@ -296,7 +297,7 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Return a line about these limits, for the explanation of a bound."""
+        """Return a line in words about these limits, for the explanation of a bound."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
@@ -307,11 +308,11 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Return the number of parts into which the risk of a limit is divided; None if no tables are published or this number is
-    unlimited.
+    """Return the number of parts into which the risk of a limit is divided; None if no tables are published, or if the number
+    of measurements has no upper bound.
 
-    The number is an upper bound on the mean number of measurements before the release. For shared measurements, it is the
-    number of binnings that could have been published.
+    The number is an upper bound on the mean number of measurements before the release. For shared measurements, the number of
+    parts is the number of binnings that could have been published.
     """
     measurements = release.measurements
     if measurements is None or not measurements.tables:
@@ -333,8 +334,8 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Return the number of sums with limits: the cells in all sub-tables of a table, and the runs of first bins of its
-    columns."""
+    """Return the number of sums with limits: the cells of all sub-tables of a table, and the first 1, 2, ... bins of its
+    ordered columns."""
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
     runs = sum(max(0, _in_order(release, name) - 1) for name in table.columns)
@@ -377,7 +378,7 @@ def _in_order(release: PublishedRelease, name: str) -> int:
 
 
 _SHARE_OF_ABSOLUTE = 0.5
-"""Part of the risk for the absolute error, which every bound uses. It is fixed, so that it does not depend on a criterion
+"""Part of the risk for the absolute error, which every bound uses. The part is fixed, so that it does not depend on a criterion
 value."""
 
 
@@ -388,11 +389,11 @@ _SHARE_OF_MEASURED = 0.5
 class Limit:
     """The upper limit of one criterion's true error.
 
-    Attributes
-    ----------
+    Attributes ----------
     index : position of the criterion in the release.
     score : its released criterion value.
-    limit : the limit in the unit of the criterion value; infinite if the criterion value gives none.
+    limit : the upper limit of the true error, in the unit of the criterion value; infinite if the criterion value gives no
+        limit.
     risk : upper bound of the probability, given the released table, that the true error is larger.
     """
 
@@ -445,7 +446,7 @@ def _usable(kind: str) -> bool:
 
 
 def check_confidence(confidence: float) -> None:
-    """Check that a value is a confidence.
+    """Check that a number can be used as a confidence.
 
     Raises
     ------
@@ -480,12 +481,12 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
 def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float:
     if score.noise_sd is None or score.sensitivity is None:
         raise InputError(f"criterion {score.name!r}: expected the noise of its figure, found none.")
-    if score.one_noise is not None:  # the figure got its noise after acceptance
+    if score.one_noise is not None:  # the noise was added after acceptance
         return score.one_noise.upper(score.value, score.sensitivity, n, risk)
     step = noise_grid(score.sensitivity, n).step
     # the scale of the discrete noise is below sd/sqrt(2) + step/2; see the test
     scale = score.noise_sd / math.sqrt(2) + step / 2
-    if not score.decides:  # its noise had no part in the acceptance
+    if not score.decides:  # the noise of this criterion value had no influence on the acceptance
         return score.value + scale * math.log(1 / (2 * risk)) + step
     if acceptance is None:
         return selected_limit(score.value, score.threshold, scale, risk, step)
@@ -503,9 +504,9 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
     value, threshold : the released criterion value and its threshold.
     scale : scale of the Laplace noise.
     risk : between 0 and 1/2.
-    step : step of the grid to which criterion values are rounded. In the tails, discrete noise z steps from 0 is at most as
-        likely as continuous noise half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2). The value was rounded by half a step at
-        most.
+    step : step of the grid to which criterion values are rounded. In the tails, discrete noise of z steps from 0 is at most as
+        likely as continuous noise that is half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2). Rounding changed the value by half a
+        step at most.
     """
     if not value <= threshold:
         return math.inf

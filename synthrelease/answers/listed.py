@@ -1,7 +1,7 @@
 """List every statistic that the published noisy tables answer, as the rows of estimates.csv.
 
-The list is for readers without this program. It has the bins of each column, the cells of each pair, means by groups, and the
-questions that the release is meant to answer, with their contrasts. Each number equals the answer of `estimate` to the same
+The list is for readers without this program. The list contains the bins of each column, the cells of each pair, means by
+groups, and the intended questions of the release with their contrasts. Each number equals the answer of `estimate` to the same
 question.
 """
 
@@ -32,7 +32,7 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NOT_ESTIMABLE
 
 MOST_CELLS = 600
-"""Largest number of cells of all listed pairs together; the smallest pairs come first. For a column with more bins, only
+"""Largest number of cells of all listed pairs together; pairs with few cells come first. For a column with more bins, only
 counts are listed."""
 
 MOST_WEIGHTED = 100
@@ -48,20 +48,20 @@ class EstimateLine:
 
     Attributes
     ----------
-    statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, also "risk difference",
-        "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics that begin with
-        "weighted" count every row with its design weight. All others count every row once.
+    statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, the statistic can also be
+        "risk difference", "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics
+        that begin with "weighted" count every row with its design weight. All other statistics count every row once.
     column, value : for a share or count, the counted rows have this value (a bin's label) in this column. For a mean, median or
         slope, `column` is the column that it describes. For a median, `value` is the label of its bin.
-    by, group : the statistic covers the rows with the value `group` in the column `by`; "" for all rows. A count is of the rows
-        with both values.
+    by, group : the statistic covers the rows with the value `group` in the column `by`; "" for all rows. A count is the number
+        of rows with both values.
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
-    estimate, standard_error : the estimate from the noisy tables and its standard error; None if it is not estimable. The error
-        is also None for a count in a question.
+    estimate, standard_error : the estimate from the noisy tables and its standard error; None if it is not estimable. The
+        standard error is also None for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
-    population_lower, population_upper : the interval for a population of which these rows are a simple random sample. None if
-        the release declares that its rows are no such sample, and for the cells of pairs, which have no such interval.
-    told : "yes" if the number is estimable, otherwise "not estimable".
+    population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both
+        limits are None if the release declares that its rows are no simple random sample, and for the cells of pairs. told :
+        "yes" if the number is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
 
@@ -143,7 +143,7 @@ def pairs(
 
     Parameters
     ----------
-    measured : the columns of each noisy table. A pair is listed if one table contains both columns.
+    measured : the columns of each noisy table. A pair is listed if some table contains both columns.
     """
     held = [set(columns) for columns in measured]
     together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= names for names in held)]
@@ -171,8 +171,8 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 
 def _six(value: float | None) -> str:
-    """Return a number with six significant digits, so that the file is the same on every machine. Whole numbers have all
-    digits, also after rounding: 1234567.8 is 1234570, so that a file that is read and written again is the same.
+    """Return a number with six significant digits, so that the file is the same on every machine. Whole numbers have all digits
+    after rounding: 1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change it.
     """
     return "" if value is None else f"{value if value == round(value) else float(f'{value:.6g}'):.15g}"
 
@@ -201,9 +201,9 @@ def _asked(
 
 
 def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the mean and median of a column, if it has them, and the share and number of rows of each bin.
+    """Yield the mean and median of a column, if they exist, and the share and number of rows of each bin.
 
-    For very many bins, such as areas, only the numbers of rows are listed.
+    For columns with very many bins, such as areas, only the numbers of rows are listed.
     """
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level, as_first)
@@ -237,7 +237,7 @@ def _weighted(
 def _answers(
     tables: NoisyTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of some questions about a column. If weighted, a share also has its weighted count."""
+    """Yield the lines of some questions about a column. A weighted share also has its weighted count."""
     for value, question in questions:
         for _, averages in groups(tables, question):
             term = term_in(tables, question, "", averages, level)
@@ -321,7 +321,7 @@ def _lines(
     if term.bins:
         common_fields = {**common_fields, "value": term.bins[1]}
     common: dict[str, Any] = {**common_fields, "column": column, "unit": term.unit}
-    if term.bins and term.estimate is None and not as_first:  # for an order without numbers, the bin is the answer
+    if term.bins and term.estimate is None and not as_first:  # an order without numbers: the answer is a bin
         yield EstimateLine(statistic=statistic, **common)
         return
     if statistic != "slope" or term.low is not None or not term.estimable:

@@ -1,7 +1,7 @@
 """Answer questions that were measured on purpose ([[models]]): means, coefficients and ratios of exact values.
 
-The sums use exact values instead of bins. Their noises have a known joint distribution. So every answer is a ratio of two noisy
-sums, as for noisy tables (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
+The published sums use exact values instead of bins. Their noises have a known joint distribution. So every answer is a ratio of
+two noisy sums, as for noisy tables (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from synthrelease.published.base import Number, six_digits
 from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
 
-MEASURED = "The own values of rows count, not those of bins. Values are clipped: {limits}."
+MEASURED = "The sums use the exact values of the rows, not representative values of bins. Values are clipped: {limits}."
 GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval allows for that."
 SPREAD = (
     "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table, or "
@@ -43,13 +43,13 @@ VARIANCES = (
     "Population: twice the standard error that equal variances around the line would give, so that groups of rows may vary "
     "around it up to twice as much as rows do on average."
 )
-FIRST_ORDER = "The noise in the other columns' part of a coefficient is approximated to first order (its bias to second)."
+FIRST_ORDER = "The noise of the other columns in a coefficient is approximated to first order, and its bias to second order."
 NORMAL = "The error from drawing rows is taken as normal."
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers of an answer, each with its name, group and unit. For two groups, their averages as well."""
+    """The numbers in an answer, each with its name, group and unit. For two groups, the averages of both groups as well."""
 
     averages: tuple[tuple[str, str, str, Average], ...]
     possible_width: float
@@ -181,8 +181,8 @@ class MeasuredModels:
         """Return an upper estimate of the sum of squares around a mean.
 
         The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
-        allows. The result is `most`, the largest value that the mean allows, if there is no such table, if the model covers
-        only some rows, or if the estimate exceeds `most`.
+        allows. The result is `most`, the largest value that the mean allows, in three cases: there is no such table, the model
+        covers only some rows, or the estimate exceeds `most`.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
@@ -403,8 +403,9 @@ def _term_part(term: Term) -> ModelTermPart:
 def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
     """Return whether the noise may make an answer not estimable.
 
-    This is so if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible range. For a
-    regression, it is also so if the half widths together may hide how the columns vary (theory 13.9, measured slopes).
+    An answer may be refused if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible
+    range. A regression may also be refused if the half widths together may hide how the columns vary (theory 13.9, measured
+    slopes).
     """
     if model.words.kind == "slope":
         units = [model.answer.half / factor.half for factor in model.factors[:-1]]
@@ -443,7 +444,7 @@ def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int
     one = SharedNoise(size=len(block), scale=float(STEPS / epsilon)).half_width(np.ones(1), 0.0, level) * 2 / STEPS / n
     if model.words.kind == "mean":
         return [(value.column, one * value.half)]
-    if model.words.kind == "ratio":  # each total, as a share of the largest that it can be
+    if model.words.kind == "ratio":  # each total, divided by its largest possible value
         return [("ratio, relative", one * max(factor.half / max(abs(factor.middle), factor.half) for factor in model.factors))]
     return [
         (factor.column, 4 * one * value.half / factor.half)

@@ -37,23 +37,24 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published.options import DesignPart
 
-# Conditions on the released bins: the grammar of the plausibility rules, read over bins instead of values.
+# Conditions on the released bins: the grammar of the plausibility rules, applied to bins instead of values.
 #
-# Each comparison is surely true in a bin, possibly true in it, or neither (Kleene's three-valued logic). A query must be
-# decided in every bin, because a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes
-# a cell of the released table if it is surely true there. In a bin of missing values, every comparison is possibly true, and
-# none is surely true. So neither a condition nor its negation counts a row with a missing value; `is missing` does.
+# Each comparison is either surely true in a bin, only possibly true, or false (Kleene's three-valued logic). A query must be
+# decided in every bin, because a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a
+# cell of the released table if it is surely true there. In a bin of missing values, every comparison is possibly true, and none
+# is surely true. So neither a condition nor its negation counts a row with a missing value; `is missing` does.
 
 LONGEST = 20_000
 """Largest number of characters of a question."""
 MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
-"""Two (n_present,) masks over the bins of values: bins in which a comparison is true for every value, and for some value."""
+"""Two (n_present,) masks over the bins of values: bins in which a comparison is true for every value, and bins in which it is
+true for some value."""
 
 
 class AskedOf(Protocol):
-    """The interface of objects that a question can be asked about, such as a `PublishedRelease`."""
+    """The interface of objects to which a question can refer, such as a `PublishedRelease`."""
 
     @property
     def schema(self) -> tuple[PublishedColumn, ...]: ...
@@ -102,13 +103,13 @@ class Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
         So a noisy table without these columns can answer the question, and the answer is the same as without the columns. Each
-        column is left out in turn if the others still decide the condition for every possible cell. An impossible cell, which
-        no row can be in, is treated like the first possible cell. So every cell meets either a condition or its negation.
+        column is left out in turn if the others still decide the condition for every possible cell. A cell in which the rules
+        allow no row is treated like the first possible cell. So every cell meets either a condition or its negation.
 
         Parameters
         ----------
-        never : the rules that no row of the file breaks. They show which cells are impossible.
-        most_cells : a condition with more combinations of bins stays as it is.
+        never : the rules that no row of the file breaks. These rules show which cells are impossible.
+        most_cells : a condition with more combinations of bins is returned unchanged.
         """
         columns = tuple(column for column in release.schema if column.name in self.columns)
         if not columns or math.prod(len(column.labels) for column in columns) > most_cells:
@@ -126,7 +127,7 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns: the cells that rows can be in, by all linked rules.
+    """Return a boolean array over the bins of some columns: the cells that can contain rows, by all linked rules.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
     age may together exclude every row of one sex. Rules that would make more than `most_cells` combinations are ignored.
@@ -185,14 +186,15 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
 
 def _of_all_members(text: str, release: AskedOf) -> str:
-    """Return a hint for a condition that names a column of members without the number of the member."""
+    """Return a hint for a condition that names a column of members but not the number of the member."""
     linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
     if linked is None or not (members := sorted(words & (set(linked.names) - set(release.by_name)))):
         return ""
     first, last = (slot_name(members[0], slot) for slot in (1, linked.most))
     return (
-        f" {members[0]!r} is a column of members: {first!r} is the first one's, and so on to {last!r}. Shares, means and "
-        'medians over all members are what `estimate` tells; `bound` takes "share ..." and "mean ...".'
+        f" {members[0]!r} is a column of members: {first!r} is the column of the first member, and so on to {last!r}. "
+        "Shares, means and "
+        'medians over all members are answered by `estimate`; `bound` accepts "share ..." and "mean ...".'
     )
 
 
@@ -247,7 +249,7 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
-    """Return a comparison over every bin of its column. It stays unknown in the bin of missing values."""
+    """Return a comparison over every bin of its column. The comparison stays unknown in the bin of missing values."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent
@@ -258,7 +260,7 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return in which bins a comparison of a query is surely true, and in which it is possibly true, judged by the labels of
+    """Return in which bins a comparison of a query is surely true, and in which it is possibly true, according to the labels of
     the released table.
     """
     if not isinstance(part.value, str):
@@ -268,8 +270,8 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return in which bins a comparison of a plausibility rule is surely true, and in which it is possibly true, judged by the
-    values in each released bin.
+    """Return in which bins a comparison of a plausibility rule is surely true, and in which it is possibly true, according to
+    the values in each released bin.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -312,7 +314,7 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
     )
 
 
-# The range of the values in a bin, for means and medians of the file's own values.
+# The range of the values in a bin, for means and medians of exact values.
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
@@ -328,9 +330,8 @@ def tells_values(column: PublishedColumn) -> bool:
 def check_numbers(release: AskedOf, name: str) -> None:
     """Check that a column exists and has a number for every bin of values.
 
-    Raises
-    ------
-    InputError : when it does not exist, or a bin has no number.
+    Raises ------
+    InputError : when the column does not exist, or a bin has no number.
     """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
@@ -355,8 +356,8 @@ class Question:
     groups : the two groups of a comparison, the exposed one first; empty otherwise.
     quantile : the probability of the requested quantile: the share of rows that do not exceed it.
     weight : the column with the design weight of each row, for a weighted answer; "" if every row counts once.
-    slots : for a question about members, the same question about the member in each slot; their results are added up. Other
-        fields then name columns of a member. Empty for a question about rows.
+    slots : for a question about members, the same question about the member in each slot; their results are added up. The other
+        fields then name columns of a member. `slots` is empty for a question about rows.
     """
 
     kind: Kind
@@ -386,7 +387,7 @@ class Question:
 def parse_question(text: str, release: AskedOf) -> Question:
     """Read a question.
 
-    If it names a column of members, the question is about members and is read for the member in each slot.
+    A question that names a column of members is about members, and is read for the member in each slot.
 
     Raises
     ------
@@ -477,9 +478,8 @@ def _weight(text: str, release: AskedOf) -> str:
 def _check_order(release: AskedOf, name: str) -> None:
     """Check that a column exists and that its bins have an order.
 
-    Raises
-    ------
-    InputError : when it does not exist, or its bins have no order.
+    Raises ------
+    InputError : when the column does not exist, or its bins have no order.
     """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
@@ -509,7 +509,7 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
     return f"the members{first} of {rows}; a row is a root with its members"
 
 
-# Whether the same question has the same meaning in two releases.
+# Does a question have the same meaning in two releases?
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
@@ -517,7 +517,7 @@ def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) 
     meanings are equal.
 
     Means of representative values, medians, and groups by bins need the same bins in both releases. A number in a condition
-    needs the same limits of bins, and a category the same content.
+    needs the same limits of bins in both releases, and a category the same content.
 
     Parameters
     ----------

@@ -3,10 +3,10 @@
 With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of the noisy A and b are
 known weighted sums of noises. For the slope of column k, let h be the row vector with h_k = 1 for which the noisy h A is 0 at
 all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in the true table. The
-interval contains all slopes that this noise does not contradict. So the noise in X'X does not attenuate slopes.
+interval contains all slopes that this noise does not contradict. So the noise in X'X does not make slopes smaller.
 
-For members, the sums are added up over slots. The sample consists of roots, so the sampling variance uses the squared sums over
-the members of each root (theory 13.14, figures of members).
+For members, the sums over the slots are added. The sample consists of roots, so the sampling variance uses the squared sums
+over the members of each root (theory 13.14, figures of members).
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def coefficients(
     spread: Callable[[np.ndarray, np.ndarray], float],
     factors: tuple[float, float],
 ) -> tuple[tuple[Ratio, ...], tuple[Ratio, ...]]:
-    """Return the coefficients of the least-squares line, the constant first, for the file and for a population.
+    """Return the coefficients of the least-squares line for the file and for a population; the constant is the first
+    coefficient.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def _named(part: Question) -> list[str]:
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield the questions whose sums are added up, each with its slot; None for rows."""
+    """Yield the questions whose sums are added up, each with its slot; the slot is None for rows."""
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
@@ -165,7 +166,8 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
 
 
 def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
-    """Return whether a row, or the member in a slot, may lack a value of a column. An empty slot contains no member."""
+    """Return whether a row, or the member in a slot, may lack a value of a column. An empty slot contains no member, so the
+    value is missing."""
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
     filled = linked is not None and slot is not None and of_slot is not None and of_slot <= slot and name in linked.needed
@@ -199,11 +201,10 @@ def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Check that the noise of X'X does not hide the variation of the columns.
+    """Check that the columns' variation in X'X is larger than its noise.
 
-    Raises
-    ------
-    InputError : when it may hide the variation.
+    Raises ------
+    InputError : when the noise may hide the variation.
     """
     size = len(on) + 1
     a = moments.values[:size, :size]
@@ -220,7 +221,7 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: NoisyTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Return the sampling variance of h X'(y - X theta). For members, roots are sampled."""
+    """Return the sampling variance of h X'(y - X theta). For members, the sample consists of roots."""
     size = len(theta)
     if not joint:  # the square of a root's sum is at most its number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]

@@ -27,9 +27,9 @@ from synthrelease.settings.questions import QuestionTable
 
 # Which estimates are given: one rule for the command, JSON, estimates.csv and Python.
 #
-# A number is not given if its interval covers half of the possible range or more, or has no end. A median is not given if the
-# bins that may contain it cover half of the steps between the first and the last bin, or more. A mean is not given if an open
-# bin leaves that much uncertainty about the file's own values, because it then depends on a number chosen for that bin.
+# No number is given if its interval covers at least half of the possible range, or has no end. No median is given if the bins
+# that may contain it cover at least half of the steps between the first and the last bin. No mean is given if an open bin alone
+# makes the mean this uncertain, because the mean would then depend on a number chosen for that bin.
 
 WIDEST = 0.5
 """An interval of at least this share of the possible range is too wide to be informative, so no number is given."""
@@ -58,7 +58,7 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) -> Term:
     """Return a term without its numbers if they are not estimable, and without numbers for a population if the rows are no
-    sample.
+    random sample.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
 
 
 def _tells_bin(median: Term, tables: NoisyTables, question: Question) -> bool:
-    """Return whether the bins that may contain a median cover less than half of the steps from the first to the last bin."""
+    """Return whether the bins that may contain the median cover less than half of the steps from the first to the last bin."""
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
     return middle >= 0 and (first == last or last - first < WIDEST * (column.present - 1))
@@ -108,7 +108,8 @@ def possible_width(statistic: str, tables: NoisyTables, question: Question) -> f
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of the open bins. Their values end at the public bounds of the column, if the column has bounds."""
+    """Return the labels of the open bins. The values of an open bin end at the public bound of the column, if the column has
+    bounds."""
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -116,7 +117,8 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
 
 
 def hidden(term: Term) -> Term:
-    """Return a term without numbers, except the number of rows. That number may be estimable even if the share is not."""
+    """Return a term without numbers, except the number of rows. The number of rows may be estimable even if the share is
+    not."""
     return replace(term.without(_NUMBERS), estimable=False)
 
 
@@ -185,8 +187,8 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return the statement about a question in the grammar of `estimate`. No criterion covers such questions, but `bound`
-    answers shares and means."""
+    """Return the statement about a question that is written in the grammar of `estimate`. No criterion covers such questions,
+    but `bound` answers shares and means."""
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)
@@ -236,7 +238,7 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
 
 
 def _within(release: PublishedRelease, error: MeanError) -> bool:
-    """Return whether no number of the averaged column is clipped by a criterion."""
+    """Return whether a criterion clips no number of the averaged column."""
     return all(
         value is not None and error.lowest <= value <= error.highest for value in _present_numbers(release, error.column)
     )

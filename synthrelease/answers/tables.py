@@ -1,9 +1,11 @@
-"""Estimate sums over the rows that a release uses, without bias, from all published noisy tables with the needed columns.
+"""Estimate sums over the rows that a release uses, without bias, from all published noisy tables that contain the needed
+columns.
 
-If several tables have the columns, each cell gets the mean of their values, weighted by inverse variances. Then the cells are
-adjusted so that they add up to the known number n, each in proportion to its variance. The weights depend only on public facts:
-the scales of the noise, the rules and the question. So every estimate is the true sum plus a known weighted sum of noises. The
-rows were drawn from the kept rows of the file, which adds a further error to statements about the file.
+If several tables contain the columns, each cell gets the mean of its values in these tables, weighted by inverse variances.
+Then the cells are adjusted so that they add up to the known number n, each in proportion to its variance. The weights depend
+only on public facts: the scales of the noise, the rules and the question. So every estimate is the true sum plus a known
+weighted sum of noises. The rows were drawn from the kept rows of the file, which adds a further error to statements about the
+file.
 """
 
 from __future__ import annotations
@@ -36,8 +38,7 @@ class NoisySums:
     ----------
     values : (k,) estimates.
     weights : (k, n_noises) weights of all noises in the errors: first the noises of the published cells, and last the noise of
-        the number of rows, with weight 0.
-    moments : (l,) estimates of further sums, without errors.
+        the number of rows, which has weight 0. moments : (l,) estimates of further sums, without errors.
     """
 
     values: np.ndarray
@@ -48,7 +49,7 @@ class NoisySums:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
     """The estimated number of rows in one bin, with the weights of the noises in its error. Cells with equal weights are
-    combined. The last noise is the noise of the number of rows, with weight 0.
+    combined. The last noise is the noise of the number of rows, which has weight 0.
     """
 
     value: float
@@ -57,7 +58,7 @@ class NoisyCount:
 
 
 class NoisyTables:
-    """The published noisy tables of a release, with exact zeros in cells that a rule leaves empty.
+    """The published noisy tables of a release; cells that a rule excludes are exactly 0.
 
     Attributes
     ----------
@@ -69,8 +70,9 @@ class NoisyTables:
         published = release.measurements.tables if release.measurements else ()
         if not published:
             raise InputError(
-                "expected a release with published noisy tables (measurements.json), found one without: its rows alone do not "
-                "say how far off they are. `synthrelease bound` gives the range that the released criterion values allow."
+                "expected a release with published noisy tables (measurements.json), found one without: its released rows "
+                "alone do not show their errors. `synthrelease bound` gives the range that the released criterion values "
+                "allow."
             )
         self.release = release
         self.kept = KeptRows.of(release)
@@ -80,8 +82,8 @@ class NoisyTables:
     def over(self, names: Iterable[str]) -> NoisyTables:
         """Return the tables that contain all these columns, summed over all other columns.
 
-        For questions about these columns alone, they give the same answers as all tables. Time and memory grow only with the
-        cells of these columns.
+        For questions about these columns alone, these tables give the same answers as all tables. Time and memory grow only
+        with the cells of these columns.
         """
         columns_of = [column.name for column in self.columns(names)]
         narrower = copy(self)
@@ -127,7 +129,7 @@ class NoisyTables:
         return columns
 
     def number(self, names: Iterable[str]) -> int:
-        """Return the number of tables that contain these columns."""
+        """Return the number of noisy tables that contain these columns."""
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
     def sums(self, names: Iterable[str], figures: np.ndarray, moments: np.ndarray | None = None) -> NoisySums:
@@ -177,7 +179,7 @@ class NoisyTables:
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
         """Yield the number of rows in each bin of a column, as `sums` estimates it.
 
-        All other cells with the same number of noises in every table have the same weight.
+        All other cells of a table have the same weight if they have the same number of noises in every table.
         """
         tables = [table for table in self.tables if name in table.columns]
         if not tables:
@@ -225,13 +227,13 @@ class NoisyTables:
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the combined tables over some columns: the (n_cells,) means, their (n_cells,) variances, and the (n_tables,
-    n_cells) weights. All are 0 in cells that no row can be in.
+    n_cells) weights. All three are 0 in cells that the rules exclude.
     """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])
     with np.errstate(divide="ignore"):
         precisions = 1 / (counts * np.array([[table.noise.variance] for table in tables]))
-    is_empty = ~np.isfinite(precisions).all(axis=0)  # no row can be in such a cell
+    is_empty = ~np.isfinite(precisions).all(axis=0)  # the rules exclude this cell
     precisions = np.where(is_empty, 0.0, precisions)
     variances = np.where(is_empty, 0.0, 1 / np.where(is_empty, 1.0, precisions.sum(axis=0)))
     shares = precisions * variances
@@ -239,7 +241,7 @@ def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.
 
 
 def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:
-    """Return a table with exact zeros in the cells that no row of the file can be in."""
+    """Return a table that is exactly 0 in the cells that the rules exclude in the file."""
     columns = tuple(release.by_name[name] for name in table.columns)
     empty = np.zeros(table.values.shape, dtype=bool)
     for rule in release.rules:

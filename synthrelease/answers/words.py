@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Ends = tuple[float, float, float, float]
-"""The ends of two intervals: for the file, and for a population."""
+"""The ends of two intervals: of the interval for the file, and of the interval for a population."""
 INTERVAL = ("low", "high", "population_low", "population_high")
 BINNED_INTERVAL = ("binned_low", "binned_high", "population_binned_low", "population_binned_high")
-"""The fields of a term that hold these ends: by exact values, and by representative values."""
+"""The fields of a term that contain these ends: by exact values, and by representative values."""
 
 CONSTANT = "constant"
 """The name of a regression's intercept."""
@@ -41,16 +41,16 @@ _HIDDEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number. A field that is not estimable, or does not belong to this kind, is None.
+    """One estimated number. A field is None if it is not estimable or does not belong to this kind of term.
 
     Attributes
     ----------
     name : "share", or the column of a mean, median or slope; for a contrast, "risk difference", "risk ratio", "odds ratio",
         "difference of means" or "difference of medians".
-    group : the bin of the column after "by", or the condition of one of two groups; "" without one.
-    unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
-    estimable : whether the term has a number. It has none if its interval covers half of the possible range or more, if the
-        group may have no row, or if the value of an open bin could change the mean that much (docs/estimates.md).
+    group : the bin of the column after "by", or the condition of one of two groups; "" without groups. unit : "" for shares,
+        the column's unit for means and medians, and the target's unit per unit of the column for slopes.
+    estimable : whether the term has a number. A term has no number if its interval covers half of the possible range or more,
+        if the group may have no row, or if the value of an open bin could change the mean that much (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
     standard_error : standard error from the noise and the draw of rows (delta method).
     low, high : the interval for the rows of the file that the rules keep, by exact values.
@@ -90,17 +90,17 @@ class Term:
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
-        """Return the term with None in these fields."""
+        """Return a copy of the term with None in these fields."""
         none: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **none)
 
     def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
-        """Return the term with these ends of its interval; an infinite end becomes None."""
+        """Return a copy of the term with these ends of its interval; an infinite end becomes None."""
         fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Return the term with its interval moved to the fields for representative values, so that it states nothing about
+        """Return the term with its interval in the fields for representative values, so that the term states nothing about
         exact values.
         """
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
@@ -125,18 +125,18 @@ class Estimate:
     n_intervals : number of intervals for the file. Without `together`, at most (1 - confidence) times this number miss on
         average.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several rows of
-        a person, or clusters without a design effect. Empty if there is one.
+        a person, or clusters without a design effect. The list is empty if there is an interval.
     weighting : a sentence on the weight of a row; empty if the release has no design weight.
     weighted : whether every row counts with its design weight.
-    design : sentences on the basis of the interval for a population; empty for a simple random sample.
+    design : sentences on the assumptions of the interval for a population; empty for a simple random sample.
     n_rows : number of rows of the release.
-    about : the rows of the file that the answer is about, in words.
+    about : the rows of the file that the answer describes, in words.
     binned : a sentence on the use of representative values; empty if these equal the exact values.
     approximate : sentences on approximations.
     of : the counted units: "rows" or "members".
     source : the published files that the answer uses.
-    releases : for several releases, their names. Terms are then the numbers of each release, and contrasts the changes. Empty
-        for one release.
+    releases : for several releases, their names. Terms then contain the numbers of each release, and contrasts the changes.
+        Empty for one release.
     """
 
     question: str
@@ -167,8 +167,8 @@ class Estimate:
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Return whether a change or difference may be zero, given noise and sampling. Representative values are used if the
-        term has them.
+        """Return whether a change or difference may be zero, given its noise and sampling error. The test uses representative
+        values if the term has them.
         """
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
@@ -263,7 +263,10 @@ def _population(answer: Estimate) -> str:
         )
     if answer.design:
         return f"Population: a population of which the rows are a sample. {answer.design}"
-    return "Population: a population of which the rows are a simple random sample. Otherwise its interval has no meaning."
+    return (
+        "Population: the rows are assumed to be a simple random sample of the population. Otherwise the interval has no "
+        "meaning."
+    )
 
 
 def _numbers(answer: Estimate) -> list[str]:
@@ -274,7 +277,8 @@ def _numbers(answer: Estimate) -> list[str]:
 
 
 def _table(rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table that fits a terminal. Headings are broken, and columns without space are printed below."""
+    """Return the lines of a table that is narrow enough for a terminal. Long headings take several lines, and columns without
+    space are printed below the table."""
     first, *middle, last = zip(*rows, strict=True)
     names, units = _column(first, _NAMES), _column(last, _UNITS)
     columns = [_column(cells, None) for cells in middle]
@@ -387,7 +391,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Return the cells of a line, without the cell for a population if it has no interval."""
+    """Return the cells of a line; the cell for a population is left out if there is no such interval."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 
@@ -406,7 +410,7 @@ def _between(
 
 
 def _rows_of(term: Term) -> str:
-    if term.name != "share":  # the level of several years is no share of one year's rows
+    if term.name != "share":  # the level of several years is not a share of the rows of one year
         return ""
     between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, lowest=0)
     return between if term.rows is None else f"{term.rows:,} ({between})"

@@ -39,8 +39,9 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return the class that explains a kind. It is in the same module, and its name is the name of the criterion class followed
-    by "Explained". A kind of another package, which has a colon in its name, is explained by `ExplainedByItself`.
+    """Return the class that explains a kind. The class is in the module of the criterion, and its name is the name of the
+    criterion class followed by "Explained". A kind of another package, which has a colon in its name, is explained by
+    `ExplainedByItself`.
     """
     model = CRITERIA[kind]
     if ":" in kind:
@@ -64,7 +65,7 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Return the criterion of a release, rebuilt from its published settings; None for an unknown kind.
+    """Return the criterion of a release, rebuilt from its published settings; None if this version does not know the kind.
 
     Raises
     ------

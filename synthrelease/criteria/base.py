@@ -1,8 +1,8 @@
 """Base class of all acceptance criteria: settings, criterion value ("figure"), sensitivity, charges, and the score of a
 candidate.
 
-`criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` has the drafts of `init` for each
-kind.
+`criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` has the drafts that `init` writes for
+each kind.
 """
 
 from __future__ import annotations
@@ -46,28 +46,29 @@ class Criterion(SpecTable):
     name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
         "mean birth weight"`.
     kind : the kind of the criterion, which determines its further settings.
-    threshold : the largest accepted value of the criterion, in the unit of the criterion. The value is compared with its noise.
-        Example: `threshold = 0.01`.
+    threshold : the largest accepted value of the criterion, in the unit of the criterion. The criterion value with its noise is
+        compared with the threshold. Example: `threshold = 0.01`.
     epsilon : the epsilon for measuring the criterion. The criterion is measured in every round, so this epsilon is a part of
         the cost of the selection (theory 2, selection). With [selection] test = "joint", and for kinds that say so, the
         criterion is measured once. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
     answered_by : "measurements" computes an upper bound of the exact criterion value from the shared noisy tables, at no cost.
-        The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This needs
-        [selection] measurements = "shared" and a measured table for every table that the criterion compares. Without this
-        setting the criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
+        The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This
+        setting needs [selection] measurements = "shared" and a measured table for every table that the criterion compares.
+        Without this setting the criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
     reason : the steward's reasons for this criterion and its budget. Example: `reason = "The ministry's first question"`.
     agreed : the persons who agreed to the threshold, and the day. Example: `agreed = { by = "Council of users", on = 2026-11-22
         }`.
     """
 
     figure_gets_noise: ClassVar[bool] = True
-    """Whether noise is added to the criterion value itself. Otherwise the value is computed from public numbers."""
+    """Whether noise is added to the criterion value itself. If no noise is added, the value is computed from public numbers."""
     counts_rows: ClassVar[bool] = False
     """Whether the criterion value is a share of the rows, with sensitivity 1/n and at most 1."""
     best_figure: ClassVar[float] = 0.0
-    """The smallest possible exact criterion value. No table can meet a threshold below it."""
+    """The smallest possible exact criterion value. A threshold below this value refuses every table."""
     compares: ClassVar[bool] = True
-    """Whether the criterion value compares the released table with the original table. Otherwise it uses released rows only."""
+    """Whether the criterion value compares the released table with the original table. If it does not, it uses released rows
+    only."""
     own_mechanism: ClassVar[str] = "Laplace"
     """The privacy mechanism of the criterion value, unless measurements answer the criterion."""
     former_mechanism: ClassVar[str] = ""
@@ -94,15 +95,15 @@ class Criterion(SpecTable):
     def _paid_or_answered(cls, epsilon: Fraction, others: ValidationInfo) -> Fraction:
         answered_by = others.data.get("answered_by")
         if answered_by is not None and epsilon:
-            raise Unexpected("no epsilon: an answer from measurements costs nothing")
+            raise Unexpected("no epsilon: an answer from shared measurements costs nothing")
         if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
             raise Unexpected('a number above 0, or answered_by = "measurements" in its place', "0 or nothing")
         return epsilon
 
-    # The figure, its sensitivity and its range.
+    # The criterion value, its sensitivity and its range.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query to the private table about a candidate, or the score if the private table is not needed.
+        """Return the query to the private table about a candidate, or the score if the query is not needed.
 
         Parameters
         ----------
@@ -117,7 +118,7 @@ class Criterion(SpecTable):
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns for which the criterion value uses the own values of private rows, not only the bins."""
+        """Return the columns for which the criterion value uses the exact values of private rows, not only their bins."""
         return ()
 
     @property
@@ -147,12 +148,12 @@ class Criterion(SpecTable):
         return ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        """Return the charges of one call of `refit` and `score`. They are spent in every round or, with a joint test, once
-        after acceptance.
+        """Return the charges of one call of `refit` and `score`. The charges are spent in every round or, with a joint test,
+        once after acceptance.
         """
         return (self.charge,) if self.answered_by is None else ()
 
-    # Private fits of regressions; other criteria fit nothing.
+    # Private fits of regressions; criteria of other kinds fit no regression.
 
     @property
     def measured_line(self) -> bool:
@@ -167,7 +168,7 @@ class Criterion(SpecTable):
         """Return `fitted` with the regressions that are fitted again before every score. Spends a part of `per_score`."""
         return fitted
 
-    # Upper bounds from the shared measurements, in place of a figure with noise of its own.
+    # Upper bounds from the shared measurements, which replace a criterion value with separate noise.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
         """Return the sums of original counts from which `measured_bound` is computed. No count is read."""
@@ -180,9 +181,7 @@ class Criterion(SpecTable):
         ----------
         limits : the limits of the `measured_sums`, in the same order.
 
-        Returns
-        -------
-        The bound; NaN if the table fails whatever the original table is.
+        Returns ------- The bound; NaN if the table fails for every possible original table.
         """
         raise NotImplementedError
 
@@ -200,7 +199,7 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Return whether a score needs the private table. Otherwise it is computed from public information."""
+        """Return whether a score needs the private table. If it does not, the score is computed from public information."""
         return self.compares and self.answered_by is None
 
     @property
@@ -240,10 +239,11 @@ class Criterion(SpecTable):
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
     def answer(self, private: PrivateCounts, query: Query | Score) -> Score:
-        """Return the score of a query, whose criterion value gets Laplace noise. A score is returned unchanged."""
+        """Return the score of a query, whose criterion value gets Laplace noise. If the argument is a score, it is returned
+        unchanged."""
         if isinstance(query, Score):
             return query
-        from synthrelease.criteria.base_mechanism import noisy_figure  # here, for readers of a release have no use for it
+        from synthrelease.criteria.base_mechanism import noisy_figure  # readers of a release do not need it
 
         figure = partial(noisy_figure, query=query, epsilon=self.epsilon, rows=private.n, entropy=private.entropy)
         return self.released(query, private.spend(self.charge, figure))
@@ -291,7 +291,7 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation to atomic bins, on which rows keep their own values."""
+        """The transformation to atomic bins, in which rows keep their exact values."""
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
@@ -307,7 +307,7 @@ class Setting:
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
     def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return the public facts about a table on these bins, as readers of a release have them."""
+        """Return the public facts about a table on these bins; readers of a release know the same facts."""
         grouped = {
             column.name: _groups(binning, self.groups.get(column.name))
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -345,10 +345,10 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """The public design of a regression and, once it is fitted, its line.
+    """The public design of a regression and, after the fit, its line.
 
-    `possible` (n_cells,) is False for cells whose records the public raw rules exclude. `redraws` (n_draws, d) are slopes after
-    simulated noise. The standard deviation of the criterion value's noise is estimated from them.
+    `possible` is an (n_cells,) mask: False for cells whose records the public raw rules exclude. `redraws` (n_draws, d) are
+    slopes after simulated noise. The standard deviation of the criterion value's noise is estimated from these slopes.
     """
 
     design: Design
@@ -409,7 +409,8 @@ def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """What a score needs besides the candidate: the fitted regressions, and the answers of the shared measurements."""
+    """The inputs of a score in addition to the candidate: the fitted regressions, and the answers of the shared
+    measurements."""
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)
     answers: MeasuredAnswers | None = None
@@ -417,7 +418,7 @@ class Fitted:
     def regression(self, name: str) -> Regression:
         """Return the regression of a criterion. Raises LookupError if none was prepared for it."""
         if name not in self.regressions:
-            raise LookupError(f"nothing was prepared for {name!r}")
+            raise LookupError(f"no regression was prepared for {name!r}")
         return self.regressions[name]
 
     def with_regression(self, name: str, regression: Regression) -> Fitted:

@@ -1,14 +1,14 @@
 """The private half of every criterion: release the exact criterion value of its query, or the least slack of all queries, with
 noise.
 
-Private: the counts of the table, and its exact criterion values and slacks. Out: one noisy number, public, or one for each of
-several criterion values that share their noise. The `*_mechanism.py` modules of the criteria compute the exact criterion
-values, such as `marginals_mechanism` and `groupings_mechanism`.
+Private: the counts of the table, and its exact criterion values and slacks. Out: one noisy number, which is public, or one
+noisy number for each of several criterion values that share their noise. The `*_mechanism.py` modules of the criteria compute
+the exact criterion values, such as `marginals_mechanism` and `groupings_mechanism`.
 
 Guarantee: eps-DP; neighbours replace one record. The scale of the Laplace noise is the sensitivity of the criterion value over
-eps; the class of the criterion proves the sensitivity. A slack has sensitivity 1, and so has the least of several slacks
-(Proposition 3). Several criterion values together are rounded to grids on which none moves by more than D steps, and get one
-vector of noise (theory 4.4, figures that share a noise).
+eps; the class of the criterion proves the sensitivity. A slack has sensitivity 1, and the least of several slacks also has
+sensitivity 1 (Proposition 3). Several criterion values together are rounded to grids on which no criterion value moves by more
+than D steps, and get one vector of noise (theory 4.4, figures that share a noise).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def noisy_figures(
     grids = [shared_grid(query.sensitivity, rows) for query in queries]
     values = [query.figure(counts) for query in queries]
     if not all(math.isfinite(value) and abs(value / grid.step) <= 2.0**48 for value, grid in zip(values, grids, strict=True)):
-        raise ValueError("a figure that shares its noise must be finite, and not too large for its sensitivity")
+        raise ValueError("a criterion value that shares its noise must be finite, and not too large for its sensitivity")
     points = [round(Fraction(value) / Fraction(grid.step)) for value, grid in zip(values, grids, strict=True)]
     noisy = one_noise(np.array(points, dtype=np.int64), sensitivity=shared_steps(rows), epsilon=noise.epsilon, entropy=entropy)
     return tuple(
@@ -79,8 +79,8 @@ def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """Return the distance of a private table from failing a query, in units of the sensitivity (see `Query`). A void query has
-    a slack of minus infinity.
+    """Return the distance between a private table and the nearest failure of a query, in units of the sensitivity (see
+    `Query`). A void query has a slack of minus infinity.
     """
     if query.void:
         return -math.inf

@@ -51,7 +51,7 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in grouping columns: unknown names, and alternatives with a bin that overlaps two bins of [groups]."""
+    """Yield the mistakes in grouping columns: unknown names, and alternatives that have a bin in two bins of [groups]."""
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -108,23 +108,23 @@ def representation_mistakes(
     yield from unknown_columns(schema, "representation", representation)
 
 
-# Which marginal tables a criterion compares, and how many these are.
+# The marginal tables that a criterion compares, and their number.
 #
 # There are about d^k / k! tables of at most k of d columns, and 2^d tables in all. So the default is all tables for up to
-# `WIDE` columns, and tables of at most three columns for more. The table of all columns is a single table and costs no more
-# than any other, so "all columns" names it without the tables of fewer columns.
+# `WIDE` columns, and tables of at most three columns for more. The table of all columns is a single table and costs as much as
+# any other table, so "all columns" names it without the tables of fewer columns.
 
 MAX_TABLES = 100_000
 """Largest number of compared tables, for example all tables of sixteen columns. More would take hours."""
 
 WIDE, LARGEST_WHEN_WIDE = 8, 3
-"""Up to `WIDE` columns, all tables are compared by default. Beyond, only tables of at most `LARGEST_WHEN_WIDE` columns are
-compared."""
+"""Up to `WIDE` columns, all tables are compared by default. With more columns, only tables of at most `LARGEST_WHEN_WIDE`
+columns are compared."""
 
 ALL_COLUMNS = "all columns"
 
 
-OF_BINS = 'values = "bins" beside it: noisy tables have the number of rows in a bin, and not the own values of rows'
+OF_BINS = 'values = "bins", because noisy tables contain numbers of rows in bins, and no exact values'
 """The setting that a message asks for if a criterion should be answered by measurements."""
 
 
@@ -142,14 +142,13 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 class MarginalCriterion(Criterion):
     """The base class of criteria that compare marginal tables. It chooses the tables.
 
-    Attributes
-    ----------
-    largest : the largest number of columns of a compared table; all tables of so many or fewer columns are compared. By
+    Attributes ----------
+    largest : the largest number of columns of a compared table; all tables of at most this number of columns are compared. By
         default, all tables are compared for up to eight columns, tables of at most three columns for up to 84 columns, and
-        tables of at most two for more. If `tables` is given, these defaults do not apply. Example: `largest = 3`.
-    tables : further tables to compare, as a formula: the columns of a table are written with ":" between them. "age:(sex +
-        region)" names two tables. "all 2-way" names every table of two columns, "all 2-way with age" every such table that
-        contains age. "all columns" names the table of all columns, in which whole rows are compared. Example: `tables =
+        tables of at most two for more. These defaults do not apply if `tables` is given. Example: `largest = 3`.
+    tables : further tables to compare, as a formula. The columns of a table are written with ":" between them. "age:(sex +
+        region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with age" every table of two
+        columns that contains age. "all columns" names the table of all columns, which compares whole rows. Example: `tables =
         ["diabetes:hospital", "age:sex:region"]`.
     """
 
@@ -277,5 +276,5 @@ class MarginalCriterionExplained(Explanation[Tables]):
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) largest difference between a released count and an original count within its limits."""
+    """Return the (n_cells,) largest possible difference between a released count and an original count within its limits."""
     return np.maximum(limits.high - released, released - limits.low)

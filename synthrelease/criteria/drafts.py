@@ -1,7 +1,7 @@
 """Draft acceptance criteria of each kind for a public file, as `init` writes them into the acceptance file.
 
-A draft is computed from the public file alone. Its threshold and epsilon are first guesses, which `studio.drafting.criteria`
-replaces after noisy fits.
+A draft is computed from the public file alone. The threshold and the epsilon of a draft are first guesses, which
+`studio.drafting.criteria` replaces after noisy fits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOISE_SHARE = 6
 useful."""
 
 MOST_EPSILON = Fraction(1, 4)
-"""Largest epsilon of a drafted criterion. A criterion that needs more is not drafted."""
+"""Largest epsilon of a drafted criterion. A criterion that needs a larger epsilon is not drafted."""
 
 MOST_UNIQUE = 0.2
 """Largest share of unique rows in the public file for which a minimum count of rows is drafted."""
@@ -89,7 +89,7 @@ class FileColumn:
 
     @property
     def tied(self) -> float:
-        """Return the sum of the column's associations with all other columns."""
+        """Return the sum of the strengths of the column's associations with all other columns."""
         return sum(partner.distance for partner in self.partners.values())
 
     @property
@@ -157,15 +157,14 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 class CriterionDraft:
     """The draft of one criterion: its TOML keys in order, and a remark. Threshold and epsilon are starting values.
 
-    Attributes
-    ----------
+    Attributes ----------
     seen : a text with criterion values on the public file: between its two halves, for noisy fits, and for independent columns.
     about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
         criterion value is relative.
-    in_place_of : the name of a criterion that this one replaces if the bins are too wide for a strict threshold of that
-        criterion; empty if it replaces none.
-    asks : "single columns" or "shares of single columns" for a criterion that a table of independent columns meets; "pairs" for
-        a criterion about all associations. A draft needs one such criterion that a table of independent columns fails.
+    in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
+        it replaces none. asks : "single columns" or "shares of single columns" for a criterion that a table of independent
+        columns meets; "pairs" for a criterion about all associations. A draft needs at least one criterion about associations,
+        which a table of independent columns fails.
     """
 
     settings: Mapping[str, object]
@@ -208,15 +207,16 @@ def budget(least: float) -> Fraction:
 
 
 Drafts = Iterable[CriterionDraft | str]
-"""The drafts of one kind for a public file. A text says which criterion was left out and why."""
+"""The drafts of one kind for a public file. A text for each criterion that was left out states the reason."""
 
 _MANY = 20
-"""Largest number of columns for which a draft compares tables of three columns. With more columns they take seconds in every
-round."""
+"""Largest number of columns for which a draft compares tables of three columns. With more columns, tables of three columns take
+seconds in every round."""
 _MOST_BY = 6
 """Largest number of columns by which a drafted share of rows is grouped."""
 _BINS_OF_NEIGHBOURS = 12
-"""Smallest number of bins for which the median may lie in a neighbouring bin: three bins are at most a quarter of such bins."""
+"""Smallest number of bins for which the median may lie in a neighbouring bin; three of so many bins are at most a quarter of
+all bins."""
 _ROWS_FOR_A_CELL = 4
 """Least number of rows of the file per cell of the columns in faithfulness, so that most rows have a similar row."""
 
@@ -252,7 +252,7 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
     step = 1.25**2 / max(1.0, file.n_rows * min([0.01, *shares]))
     epsilon = budget(step / 0.1)
     if epsilon > MOST_EPSILON:
-        yield "relative_marginal_error: with so few rows in the rarest bins its noise would need a large budget"
+        yield "relative_marginal_error: with so few rows in the rarest bins, its noise would need a large budget"
         return
     name, kind = "relative error of single columns", "relative_marginal_error"
     remark = "no bin of one column may differ by more than this factor (independent columns pass)"
@@ -288,7 +288,9 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 def conditional_mean(file: FileFacts) -> Drafts:
     """Draft the means of the two numeric columns with the strongest associations, each in groups of up to three columns."""
-    remark = "no mean of a group, nor the overall mean, may have an error above this; values beyond `range` count as its ends"
+    remark = (
+        "no mean of a group, and not the overall mean, may have an error above this; values beyond `range` count as its ends"
+    )
     for column in file.outcomes[:2]:
         low, high = column.mean_range
         by = _names(file.grouping(column, 3 * file.cell * file.n_rows, 3))
@@ -307,7 +309,7 @@ def conditional_median(file: FileFacts) -> Drafts:
         within = 1 if column.n_bins >= _BINS_OF_NEIGHBOURS else 0
         by = _names(file.grouping(column, 0.05 * file.n_rows, 3))
         settings = {"column": column.name, "by": by, "within": within, "threshold": file.cell}
-        remark = f"whether each original median lies in the bin of the released one{' or next to it' if within else ''}"
+        remark = f"whether each original median lies in the bin of the released median{' or next to it' if within else ''}"
         yield CriterionDraft.of(f"median {column.name}", "conditional_median", remark, settings)
 
 
@@ -317,7 +319,7 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
         yield f"{kind}: no column with two frequent categories has a column to group by with large enough groups"
-    remark = "no group's share of rows with this value, nor the overall share, may have an error above this"
+    remark = "no group's share of rows with this value, and not the overall share, may have an error above this"
     for column, by in groups:
         if by:
             settings = {"column": column.name, "bins": [column.rarest], "by": by, "threshold": 0.05}
@@ -338,7 +340,7 @@ def mean_of_roots(file: FileFacts) -> Drafts:
     if not any(beside.values()):
         return
     alike = max(beside, key=beside.__getitem__)
-    remark = "the share of pairs of members of a root in the same bin: its mean over roots may have an error of at most this"
+    remark = "the mean over roots of the share of pairs of members in the same bin may have an error of at most this"
     settings: dict[str, object] = {"column": alike, "number": "agreement", "threshold": 0.05}
     yield CriterionDraft.of(f"members alike in {alike}", kind, remark, settings)
     limits = {name: by_name[slot_name(name, 1)].limits or () for name in file.members}
@@ -368,7 +370,7 @@ def regression_one_step(file: FileFacts) -> Drafts:
 def logistic_regression(file: FileFacts) -> Drafts:
     """Draft the logistic regression of the most associated column of two categories on up to three numeric columns."""
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
-        yield "logistic_regression: no column of two frequent values is associated with columns of numbers"
+        yield "logistic_regression: no column with two frequent values is associated with columns of numbers"
     remark = (
         "no log odds ratio per standard deviation of a feature may have an error above this; values beyond `ranges` count as "
         "their ends"
@@ -419,7 +421,7 @@ def faithfulness(file: FileFacts) -> Drafts:
         "threshold": 0.2,
     }
     why = "; in all columns together hardly any row has a similar one" if ignored else ""
-    remark = f"the share of rows without a similar original row of their own{why}"
+    remark = f"the share of rows that have no similar original row{why}"
     yield CriterionDraft.of("faithfulness", "faithfulness", remark, settings)
 
 
@@ -428,7 +430,7 @@ def face_privacy(file: FileFacts) -> Drafts:
     if file.unique > MOST_UNIQUE:
         yield (
             f"face privacy: {file.unique:.0%} of the public rows occur once in these columns, and a table in which each occurs "
-            "twice would be made of repetitions. Fewer columns or coarser bins would allow it"
+            "twice would consist of repetitions. Fewer columns or coarser bins would make this criterion possible"
         )
         return
     settings = {"name": "face privacy", "kind": "face_privacy", "minimum_count": 2}
@@ -439,16 +441,16 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "absolute_marginal_error": absolute_marginal_error,
     "relative_marginal_error": relative_marginal_error,
     "mean_marginal_error": mean_marginal_error,
-    "quantile_marginal_error": "The mean is drafted; which share of the tables matters is a decision about the table at hand.",
-    "weighted_marginal_error": "Which column holds design weights is for the steward to say.",
+    "quantile_marginal_error": "The mean is drafted; which share of the tables matters is a decision for the steward.",
+    "weighted_marginal_error": "The steward must say which column contains design weights.",
     "conditional_mean": conditional_mean,
     "conditional_median": conditional_median,
     "difference_in_proportions": difference_in_proportions,
     "kolmogorov_distance": "`init` drafts a median, which readers know; a limit for a whole distribution is a choice.",
     "mean_of_roots": mean_of_roots,
-    "regression_coefficients": "Only users of the data know which regression they need; a file does not show it.",
+    "regression_coefficients": "Only users of the data know which regression they need; the file does not show it.",
     "regression_one_step": regression_one_step,
-    "regression_prediction": "It needs the private line of another criterion, which is not drafted either.",
+    "regression_prediction": "This kind needs the private line of another criterion, which is not drafted either.",
     "logistic_regression": logistic_regression,
     "faithfulness": faithfulness,
     "face_privacy": face_privacy,
@@ -456,14 +458,14 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
 """The function that drafts each kind, in the order of the drafted file; or the reason why the kind is not drafted."""
 
 ASKED_FOR: Mapping[str, str] = {
-    "absolute_marginal_error": "Every cell of a table of columns: the largest error of a share of the rows",
+    "absolute_marginal_error": "Every cell of a table of columns: the largest error of its share of the rows",
     "mean_marginal_error": "A table of columns as a whole: the share of the rows in a wrong cell",
     "conditional_mean": "The mean of a column of numbers, also in groups: its largest error",
     "conditional_median": (
-        "The median of a column of numbers, also in groups: whether it lies in the bin of the released one or next to it"
+        "The median of a column of numbers, also in groups: whether it lies in the bin of the released median or next to it"
     ),
     "difference_in_proportions": "How often a value occurs, also in groups: the largest error of a share of a group",
-    "kolmogorov_distance": "How a column is distributed, also in groups: the largest error of a cumulated share",
+    "kolmogorov_distance": "The distribution of a column, also in groups: the largest error of a cumulated share",
 }
 """A description of each kind that a steward can add with only columns and a threshold."""
 

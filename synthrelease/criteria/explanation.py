@@ -24,8 +24,8 @@ Kind = TypeVar("Kind", bound=Criterion)
 class Explanation(Generic[Kind]):
     """Explain a criterion to the readers of a release, and to the steward before a release.
 
-    Each kind overrides these methods, or gives the reason why a method does not apply (`no_sensitivity`, `no_bounds`,
-    `no_offender`). tests/test_contracts.py requires one or the other.
+    Each kind overrides these methods, or states why a method does not apply (`no_sensitivity`, `no_bounds`, `no_offender`).
+    tests/test_contracts.py checks this.
     """
 
     about: Kind
@@ -57,7 +57,7 @@ class Explanation(Generic[Kind]):
         return 1 / facts.n if self.about.counts_rows else None
 
     def public_figure(self, facts: PublicFacts) -> float | None:
-        """Return the criterion value if the released table alone determines it; None if it needs private counts."""
+        """Return the criterion value if the released table alone determines it; None if it depends on private counts."""
         return None
 
     # Error bounds of other quantities.
@@ -86,7 +86,8 @@ class Explanation(Generic[Kind]):
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated time of one score on one core, in seconds, without a few passes over the occupied cells."""
+        """Return the estimated time of one score on one core, in seconds, without the time for a few passes over the occupied
+        cells."""
         return 0.0
 
     @property
@@ -97,8 +98,8 @@ class Explanation(Generic[Kind]):
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of these two columns: it names both, or must fail if their
-        association is lost.
+        """Return whether the criterion checks the association of these two columns: it names both columns, or must fail if
+        their association is lost.
         """
         return False
 

@@ -1,7 +1,7 @@
 """The criterion face privacy: every row of the candidate, or every combination of bins in some columns, occurs at least
 `minimum_count` times.
 
-Paper 4.6; theory 3.7, face privacy. A stakeholder of the paper asked for the stricter form, which checks all choices of a given
+Paper 4.6; theory 3.7, face privacy. A stakeholder in the paper asked for the stricter form, which checks all choices of a given
 number of columns.
 """
 
@@ -29,8 +29,9 @@ class RareRows(Criterion):
     """The number of distinct released rows that occur fewer than `minimum_count` times; it must be 0.
 
     With `columns` = b, the criterion counts rare combinations of bins over all choices of b columns. A combination is rare if
-    it occurs, but fewer than `minimum_count` times. If there are none, no combination of fewer columns is rare either, because
-    its count is a sum of counts of such combinations. There are C(d, b) tables of b columns; at most `MAX_TABLES` are allowed.
+    it occurs, but fewer than `minimum_count` times. If no combination is rare, no combination of fewer columns is rare either,
+    because its count is a sum of counts of such combinations. There are C(d, b) tables of b columns; at most `MAX_TABLES` are
+    allowed.
 
     Privacy
     -------
@@ -75,7 +76,7 @@ class RareRows(Criterion):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         width = len(setting.schema.columns)
         if self.columns is not None and self.columns > width:
-            yield Mistake("columns", f"at most as many as there are ({width})", str(self.columns))
+            yield Mistake("columns", f"at most the number of columns ({width})", str(self.columns))
         elif self._n_tables(width) > MAX_TABLES:
             tables = f"{self._n_tables(width)} tables"
             yield Mistake("columns", f"a number that leads to at most {MAX_TABLES} tables", tables)

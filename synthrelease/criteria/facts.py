@@ -2,7 +2,7 @@
 
 `bundle.limits` makes the facts about a table from release.json, and `published.folder` makes them from a loaded release. The
 sentence, the sensitivity and the error bounds of a criterion depend on these facts only. The facts include all criteria,
-because a criterion may refer to another one.
+because one criterion may refer to another.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class PublicFacts:
         return ~self.raw.structural_zeros([self.raw.layout.index(name) for name in names]).ravel()
 
 
-# The loss of the association of two columns. A rehearsal checks for every pair whether some criterion would notice the loss, so
-# that nobody finds out only after a release that no criterion was about "diabetes : hospital".
+# The loss of the association of two columns. A rehearsal checks for every pair whether some criterion would detect the loss. So
+# a missing criterion about "diabetes : hospital" is found before a release.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +122,12 @@ class LostPair:
     n_columns: int
 
     def is_one_of(self, column: str, others: Iterable[str]) -> bool:
-        """Return whether the pair consists of this column and one of the others."""
+        """Return whether the pair consists of this column and one of the other columns."""
         return column in self.columns and any(self.columns == {column, other} for other in others)
 
 
-# What follows for the original table from an upper limit of a criterion's exact figure, as input to bounds (theory 13, error
-# bounds).
+# Bounds on the original table that follow from an upper limit of a criterion's exact value; bounds of answers use these (theory
+# 13, error bounds).
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ class CellError:
     tables: tuple[frozenset[str], ...] = ()
 
     def holds_for(self, columns: Sequence[str]) -> bool:
-        """Return whether the bound holds for the cells of the table of these columns."""
+        """Return whether the bound holds for the cells of the table with these columns."""
         return len(columns) <= self.largest or frozenset(columns) in self.tables
 
 
@@ -156,8 +156,8 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound on means: every mean of `column` in the groups of `by` has an error of at most `most`. With `overall`, so has the
-    mean of all rows.
+    """A bound on means: every mean of `column` in the groups of `by` has an error of at most `most`. With `overall`, the mean
+    of all rows also has an error of at most `most`.
 
     Values are clipped to `lowest` and `highest`. `size_margin` determines the size up to which a small group is filled.
     `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. Both are the
@@ -179,8 +179,8 @@ class MeanError:
 class Unmatched:
     """A bound from faithfulness: all original rows except at most `rows` are paired with a similar released row.
 
-    `steps` has an array for each column in which rows may be one bin apart. It says whether each bin is similar to the next
-    higher bin. The `ignored` columns are not compared.
+    `steps` has an array for each column in which rows may be one bin apart. The array says for each bin whether it is similar
+    to the next higher bin. The `ignored` columns are not compared.
     """
 
     rows: int
@@ -213,13 +213,13 @@ class SumErrors:
 KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
 
 
-# Figures that share one noise vector. Nothing here is private.
+# Criterion values that share one noise vector. Nothing here is private.
 #
-# These are the figures of a dataset that a joint test accepted, in a release with pure differential privacy. All of them are
-# fixed before any is released, and one noise vector costs the sum of the epsilons that the figures would have cost separately
-# (theory 4.4, figures that share a noise). Figures that decide a round cannot share noise, because the limits of bounds would
-# not hold (theory 13.1, limit behind an accepted figure): that one of them passed would be evidence about the noise of the
-# others.
+# These are the criterion values of a table that a joint test accepted, in a release with pure differential privacy. All of
+# these values are fixed before any value is released. One noise vector costs the sum of the epsilons that the values would have
+# cost separately (theory 4.4, figures that share a noise). Criterion values that decide a round cannot share noise, because the
+# limits of bounds would not hold (theory 13.1, limit behind an accepted figure): if one value passed, this is evidence about
+# the noise of the other values.
 
 MECHANISM = "K-norm: one noise for several figures"
 """The name of the mechanism for a criterion value that shares its noise."""
@@ -227,7 +227,7 @@ MECHANISM = "K-norm: one noise for several figures"
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise of one of several figures that share a noise vector.
+    """The noise of one of several criterion values that share a noise vector.
 
     Attributes
     ----------
@@ -260,7 +260,8 @@ class OneNoise:
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the text for a charge of this epsilon. It compares the standard deviation with separate Laplace noise."""
+        """Return the text that explains a charge of this epsilon. The text compares the standard deviation with separate
+        Laplace noise."""
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -282,8 +283,8 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
     """Return the noise that criterion values share, by name of the criterion: empty, or two or more entries.
 
-    The result is a function of the epsilons alone, so it is public. The search starts with all criterion values. It removes the
-    criterion value with the largest epsilon while this criterion value would have less noise of its own, or while more than
+    The result is a function of the epsilons alone, so it is public. The search starts with all criterion values. The search
+    removes the criterion value with the largest epsilon as long as this value would have less noise of its own, or more than
     `MOST_NUMBERS` criterion values are left. So no criterion value's noise grows: with m criterion values and a total epsilon
     E, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
     """
@@ -312,10 +313,10 @@ class Score:
     ----------
     noise_bound : if the noise is not added to the criterion value itself, an estimate of the change that the noise exceeds in
         5% of cases.
-    decides : whether the comparison of this criterion value with the threshold decided about the candidate. Such a criterion
-        value is published only because it passed.
-    one_noise : the noise that the criterion value shares with others, or None; `epsilon` is then this criterion value's part of
-        the total epsilon.
+    decides : whether the comparison of this criterion value with the threshold decided about the candidate. A criterion value
+        that decided is published only because it passed.
+    one_noise : the noise that the criterion value shares with other values, or None; `epsilon` is then this criterion value's
+        part of the total epsilon.
     """
 
     name: str
@@ -342,7 +343,8 @@ class Query:
     sensitivity : the largest change of the criterion value when one record is replaced, above 0.
     slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1, and is at least 0
         if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) / sensitivity.
-    void : whether the candidate fails for any private table, for example because a group has no rows. The charge is the same.
+    void : whether the candidate fails for any private table, for example because a group has no rows. A void query has the same
+        charge.
     """
 
     figure: Callable[[Counts], float]
@@ -356,7 +358,7 @@ def outward(bound: float) -> float:
     return bound + abs(bound) * 2.0**-40
 
 
-# Format of names and numbers in the sentences about a release.
+# How names and numbers are written in the sentences about a release.
 
 
 def words(name: str) -> str:
@@ -393,7 +395,7 @@ def in_words(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """Return a text that names the groups of a criterion, with the labels of [groups] for columns in it."""
+    """Return a text that names the groups of a criterion; columns in [groups] get the labels that are given there."""
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -419,7 +421,7 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
 # An offender contains exact counts without noise. So `offender` takes a `PublicCounts`, which only a rehearsal makes, from a
 # public file. A release keeps its counts in `enclave.door.PrivateCounts`, which gives them only to a mechanism inside `spend`
 # and returns noisy figures. A release calls only a criterion's `query`, which neither makes nor takes a `PublicCounts`.
-# tests/test_architecture.py forbids `PublicCounts(` and `.offender(` in the modules that a release runs.
+# tests/test_architecture.py forbids `PublicCounts(` and `.offender(` in modules that a release runs.
 
 
 @dataclass(frozen=True, kw_only=True)

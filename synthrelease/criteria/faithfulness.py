@@ -32,18 +32,18 @@ _ROWS_FOR_A_CELL = 4
 
 
 class Faithfulness(Criterion):
-    """The share of released rows that cannot be paired with a similar private row of their own: 1 - (largest number of pairs of
+    """The share of released rows that cannot be paired one to one with similar private rows: 1 - (largest number of pairs of
     similar rows) / n.
 
     Two rows are similar if they agree in the columns `exact` and `within_one_bin`. In at most `at_most` columns of
-    `within_one_bin` they may be one bin apart. A bin with the value of `exact_around` strictly inside must match exactly (such
-    as the bin 35-39 for a clinically important age of 37).
+    `within_one_bin` they may be one bin apart. A bin that contains the value of `exact_around` strictly inside must match
+    exactly (for example the bin 35-39, if the age 37 matters).
 
     Privacy
     -------
     The sensitivity is 1/n: a replaced record changes the size of a maximum matching by at most one pair for every similarity
-    rule that is fixed beforehand (Proposition 10). Ignored columns and members in any order only change this public rule. Each
-    record is still a single node of the matching graph.
+    rule that is fixed beforehand (Proposition 10). Ignored columns, and members in any order, only change this public rule.
+    Each record is still a single node of the matching graph.
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class Faithfulness(Criterion):
         listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
     within_one_bin : columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
         "weight"]`.
-    ignored : the columns that are not compared. With many compared columns hardly any row has a similar row, even between two
-        halves of the same file. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
+    ignored : the columns that are not compared. With many compared columns, hardly any row has a similar row, not even between
+        two halves of the same file. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
     at_most : the largest number of columns of `within_one_bin` in which similar rows may differ: 1, or 0 if similar rows must
         be equal. Example: `at_most = 0`.
     exact_around : for a numeric column of `within_one_bin`, a value that matters. The bin that contains this value strictly
         inside must match exactly. Example: `exact_around = { mother_age = 37 }`.
-    any_order : with [members], true compares the members of two roots in any order. The members of each root are sorted by the
-        compared columns first; these must be the same for every member. Example: `any_order = true`.
+    any_order : with [members], true compares the members of two roots in any order. The members of each root are first sorted
+        by the compared columns; every member must have the same compared columns. Example: `any_order = true`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Faithfulness(Criterion):
     """
 
     counts_rows: ClassVar[bool] = True
-    no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once, which tables of few do not determine."
+    no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once; tables of few columns do not show this."
     kind: Literal["faithfulness"]
     exact: AmongColumns = ()
     within_one_bin: AmongColumns = ()
@@ -118,8 +118,8 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Yield the mistakes in `any_order`: it is set without [members], or the columns of members are not all compared in
-        the same way."""
+        """Yield the mistakes in `any_order`: the setting is used without [members], or the columns of members are not all
+        compared in the same way."""
         if linked is None:
             yield Mistake("any_order", "no such setting in a configuration without [members]", "true")
             return
@@ -150,9 +150,9 @@ def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | 
 
     Parameters
     ----------
-    bins : the bins of the column. The last one, of missing values, is similar only to itself. Bins of categories have no
-        limits.
-    around : a value; a bin that contains it strictly inside must match exactly. None for no such value.
+    bins : the bins of the column. The last bin, the bin of missing values, is similar only to itself. Bins of categories have
+        no limits.
+    around : a value; a bin that contains it strictly inside must match exactly. `around` is None if there is no such value.
     """
     n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1
@@ -166,7 +166,7 @@ def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | 
 class FaithfulnessExplained(Explanation[Faithfulness]):
     """Explain the share of released rows without a similar original row."""
 
-    no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves other rows without a partner."
+    no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves different rows without a partner."
 
     def sentence(self, facts: PublicFacts) -> str:
         within = in_words(self.about.within_one_bin)
@@ -189,7 +189,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
         """Return a bound on the number of original rows without a similar released row, rounded down to a whole number."""
         if self.about.any_order:
-            return None  # paired roots may have their members in other slots
+            return None  # members of paired roots may be in different slots
         tolerant = [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name]
         steps = {
             column.name: tuple(similar_to_next(column, column.kind, self.about.exact_around.get(column.name)).tolist())

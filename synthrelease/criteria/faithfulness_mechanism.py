@@ -2,12 +2,13 @@
 cells.
 
 Private: the counts of the table; flows and capacities of its cells. Out: the exact criterion value, only for
-`criteria.base_mechanism`, which adds the noise. Neighbours replace one record, which moves the size of a maximum matching by at
-most one pair for any fixed similarity, and so the criterion value by 1/n (Proposition 10; theory 8.1, matching as a flow).
+`criteria.base_mechanism`, which adds the noise. Neighbours replace one record. This moves the size of a maximum matching by at
+most one pair for any fixed similarity, and the criterion value by at most 1/n (Proposition 10; theory 8.1, matching as a flow).
 
 Rows in the same cell are interchangeable, so a matching of rows is an integral flow: source -> original cell (capacity: its
-count) -> similar synthetic cell -> sink (capacity: its count). The computation starts with a greedy flow. Its residual network
-is split into parts between which nothing can flow, and Dinic's algorithm of scipy finds the maximum flow of each part.
+count) -> similar synthetic cell -> sink (capacity: its count). The computation starts with a greedy flow. The residual network
+of the greedy flow is split into parts between which nothing can flow, and Dinic's algorithm of scipy finds the maximum flow of
+each part.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _PART = 3000
-"""Approximate number of cells of a network that is solved separately. It does not affect the result."""
+"""Approximate number of cells of a network that is solved separately. The number does not affect the result."""
 
 _HASHED_TOGETHER, _REMAINDERS = 2**17, 2**22
 """Number of cells that are hashed at once, and number of remainders of hashes."""
@@ -63,8 +64,8 @@ def unmatched_share(
 
 
 def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
-    """Return the table of the compared columns. With `linked`, the members of each root are first sorted by their bins in these
-    columns.
+    """Return the table of the compared columns. With `linked`, the members of each root are first sorted by their bins in the
+    compared columns.
     """
     if linked is not None:
         names = counts.layout.columns
@@ -78,8 +79,8 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
     Parameters
     ----------
-    left, right : tables over the same layout with at most 2**40 rows each. Capacities in scipy have 32 bits; larger ones are
-        scaled in several passes (`residual_flow`), so the result is exact.
+    left, right : tables over the same layout with at most 2**40 rows each. Capacities in scipy have 32 bits; larger capacities
+        are scaled in several passes (`residual_flow`), so the result is exact.
     """
     left, right = near_cells(left, right, {step.column for step in steps})
     groups = _edges(left, right, steps)
@@ -93,8 +94,8 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
     """Return both tables without most of the cells that have no similar cell in the other table.
 
     Similar cells differ in at most one of `columns`, so they agree in all words but one. A cell is kept if a hash of its other
-    words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a further
-    cell without a similar cell, which only costs time. In tables of many columns, hardly any cell has a similar cell.
+    words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a cell
+    without a similar cell, which only costs time. In tables of many columns, hardly any cell has a similar cell.
     """
     if left.layout.has_codes:
         return left, right
@@ -127,7 +128,7 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
-    """Return a mask of remainders: True for the hashes that occur in both tables, and for a few others.
+    """Return a mask of remainders: True for the hashes that occur in both tables, and for a few other hashes.
 
     The hashes of both tables are sorted, with the table as their last bit. A shared hash then gives two neighbours that differ
     in this bit alone.
@@ -254,7 +255,7 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
         if first == last:
             continue  # a part without edges
         inside, along = nodes[start:stop], edges[first:last]
-        lefts = int(np.searchsorted(inside, n_left))  # cells are in increasing order, those of the left table first
+        lefts = int(np.searchsorted(inside, n_left))  # cells are in increasing order; the cells of the left table come first
         added += residual_flow(number[tails[along]], number[heads[along] + n_left], flows[along], free[inside], lefts)
     return added
 
@@ -263,9 +264,9 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
     """Return the (n_left + n_right,) part of the network that each cell belongs to; -1 for cells that can get no further flow.
 
     No flow passes between connected components, so the maximum flow is the sum over components. A component without free cells
-    on one side already has its maximum flow (theory 8.2, independent parts). The other components are combined to parts of some
-    thousand cells. A part consists of components with similar numbers of free rows, because the algorithm passes over a whole
-    part as often as its slowest component needs.
+    on one side already has its maximum flow (theory 8.2, independent parts). The other components are combined into parts of
+    some thousand cells. A part consists of components with similar numbers of free rows, because the algorithm passes over a
+    whole part as often as its slowest component needs.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -287,7 +288,7 @@ def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free:
 
     The result is exact for 64-bit capacities, although the networks have 32-bit capacities (theory 8.3, scaled capacities). All
     capacities are divided by a power of two and rounded down. The maximum flow of this network, times the power, is added to
-    the flow. Then the residual network is treated in the same way. If less than 2^30 can be added, the power is 1 and one
+    the flow. Then the residual network is scaled in the same way. If less than 2^30 can be added, the power is 1 and one
     network is enough.
     """
     from scipy.sparse.csgraph import maximum_flow
@@ -313,7 +314,8 @@ def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free:
 
 
 def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> csr_array:
-    """Return the residual network of flows and free rows, each below 2^30. Its last two nodes are source and sink."""
+    """Return the residual network of flows and free rows, each below 2^30. The last two nodes of the network are source and
+    sink."""
     from scipy.sparse import csr_array
 
     source, sink = len(free), len(free) + 1

@@ -4,7 +4,7 @@ A least-squares line depends on the data only through sums over the records. The
 of the target, and of its products with the features. Noise is added to the whole vector of sums at once, so the budget is not
 split. Two public choices lower the noise and do not affect the guarantee (theory 3.8, functional mechanism, joint form). First,
 every moment is scaled before noise is added, so that the most important moments get the least noise. Second, the target is
-replaced by its residual from a public guess. Then only the error of the guess multiplies the noise of the feature products.
+replaced by its residual from a public guess. Then only the error of the guess multiplies the noise of the products of features.
 """
 
 from __future__ import annotations
@@ -24,19 +24,18 @@ from synthrelease.errors import rejecting
 from synthrelease.settings.base import KEYS, SpecTable
 
 _INTERCEPT_WEIGHT = 0.3
-"""Importance of the intercept's moments relative to the moments of slopes, because the coefficient criterion uses slopes
-only."""
+"""Importance of the intercept's moments relative to the moments of slopes; the coefficient criterion uses slopes only."""
 
 _LARGEST = 1e50
-"""Largest absolute value of standardised features, residuals, spreads, the uncertainty, and the reciprocals of the last two.
-Products of several of them are then finite."""
+"""Largest absolute value of standardised features, residuals, spreads and the uncertainty, and of the reciprocals of spreads
+and uncertainty. Products of several of these numbers are then finite."""
 
 _BATCH = 2**16
 """Number of cells that are processed at once, to limit memory."""
 
 _SMALLEST_EIGENVALUE = 1e-3
-"""Lower limit of eigenvalues of the noisy matrix of mean feature products. Smaller ones are raised to it, so that the fit
-always exists."""
+"""Lower limit of eigenvalues of the noisy matrix of mean feature products. Smaller eigenvalues are raised to this limit, so
+that the fit always exists."""
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
@@ -61,8 +60,7 @@ class Design(MomentGrid):
     ----------
     numbers : for each feature and then the target, the representative values of the bins. Cells are the product of these bins.
         The bins of the target vary fastest.
-    limits : for the same columns, the lowest and the highest value that the regression can use for an original record in each
-        bin.
+    limits : for the same columns, the lowest and the highest value with which an original record in each bin can count.
     """
 
     numbers: tuple[np.ndarray, ...]
@@ -207,8 +205,8 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """Return, for each mean moment, the change of the slopes that an error in it causes, to first order and in units of the
-    target.
+    """Return, for each mean moment, the change of the slopes that an error in the moment causes, to first order and in units of
+    the target.
 
     The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
     the importance `uncertainty`, and off-diagonal product moments have twice this importance.

@@ -1,6 +1,6 @@
 """Groups of rows (by a column, or all rows as one group), for criteria that compare means, quantiles or shares within groups.
 
-Rows without a value of the grouping column are in no group. The module also computes bounds on these criteria from shared
+Rows without a value of the grouping column are in no group. The module also computes bounds on criterion values from shared
 measurements.
 """
 
@@ -80,8 +80,8 @@ def present(binning: Binning) -> np.ndarray:
 
 
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. This is the lowest bin such that at
-    least a share q of the group's rows with a value lies in it or below.
+    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. The quantile is the lowest bin such
+    that at least a share q of the group's rows with a value lies in it or below.
     """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
     counted = np.flatnonzero((groups >= 0) & (bins < present))
@@ -164,8 +164,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
     Notes
     -----
-    sum / max(rows, size) increases with the sum. It increases with the number of rows if the sum is below 0, and otherwise
-    decreases. So the extremes are at the corners. Without rows the sum is 0, and so is the resized mean.
+    sum / max(rows, size) increases with the sum. The quotient increases with the number of rows if the sum is below 0, and
+    otherwise decreases. So the extremes are at the corners. Without rows, the sum and the resized mean are 0.
     """
     corners = [
         float(total) * step / max(int(rows), size)
@@ -224,19 +224,19 @@ class InGroups(OfMembers):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.by and not self.overall:
-            yield "there must be a group-by column, or overall = true"
+            yield "a column in `by`, or overall = true"
 
     @property
     def read(self) -> tuple[str, ...]:
         return (self.column, *self.by)
 
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group as (columns, inside), as `public_groupings` yields them."""
+        """Return every group as (columns, inside), in the form of `public_groupings`."""
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
-        """Return the mistakes in the column and in the grouping columns. With `ordered`, the bins of the column must have an
-        order.
+        """Return the mistakes in the column and in the grouping columns. With `ordered`, the bins of the column must be
+        ordered.
         """
         wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         if ordered and not wrong and not setting.schema[self.column].ordered:
@@ -245,7 +245,7 @@ class InGroups(OfMembers):
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
         """Return an upper limit on the number of rows in the smallest group, for any table of n rows."""
-        if setting is None or setting.schema.linked is not None:  # there may be more than n members
+        if setting is None or setting.schema.linked is not None:  # a group may have more than n members
             return n
         schema, own = setting.schema, setting.groups
         ways = [[own[name]] if name in own else list(schema[name].alternatives.values()) for name in self.by]
@@ -270,8 +270,8 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on how far the draw of rows changes any of `shares` shares of each group, or their complements within
-        the group. The limit fails with at most the risk of the drawing.
+        """Return a limit on the change that the draw of rows causes in any of `shares` shares of each group, or in their
+        complements within the group. The limit fails with at most the risk of the drawing.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
@@ -282,5 +282,5 @@ class InGroupsExplained(Explanation[Grouped]):
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion is about one of the two columns in groups by the other."""
+        """Return whether the criterion compares one of the two columns in groups of the other column."""
         return pair.is_one_of(self.about.column, self.about.by)

@@ -1,7 +1,7 @@
 """The private half of the criteria about groups: compare means, quantiles and shares of every group of the private table with
 the candidate's values.
 
-Private: the counts of the table by group and bin, and the own values of its rows. Out: exact criterion values, only for
+Private: the counts of the table by group and bin, and the exact values of its rows. Out: exact criterion values, only for
 `criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public. The candidate's numbers
 are attributes of the classes below.
 
@@ -97,12 +97,11 @@ class RowsOfGroups:
     """Compute, for every group, the number of rows with a value and the sum of the differences of these values from a public
     centre.
 
-    Attributes
-    ----------
+    Attributes ----------
     column : the column with the values.
     range : the limits to which values are clipped.
     centre : the middle of the range.
-    own : whether original rows count with their own values, or with the representative values of their released bins.
+    own : whether original rows count with their exact values, or with the representative values of their released bins.
     """
 
     column: str
@@ -117,8 +116,8 @@ class RowsOfGroups:
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of the original table. Its counts by group and value are cached for all
-        candidates.
+        """Return (n_groups,) counts and sums of the original table. The counts of the original table by group and value are
+        cached for all candidates.
         """
         if not self.own:
             return self.of_released(table, grouping)

@@ -53,15 +53,15 @@ class ConditionalMean(InGroups):
     mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
     mean_S is the mean that readers of the table compute, from the representative values of the released bins. mean_R is the
-    mean of the own values in the private file.
+    mean of the exact values in the private file.
 
     Privacy
     -------
     The sensitivity is (U - L) / min_v m_v. The resized mean of a group is sum/len if len >= m, else (sum + (m - len) w) / m,
-    where w is the middle of the range. It moves by at most (U - L)/m when one value is added, removed or replaced (theory 3.3,
-    conditional means). One replaced record does at most one of these to each group. This also holds if the new record lacks a
-    value, because rows without a value of the column or of the grouping column are in no group. Groups and m_v come from the
-    candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
+    where w is the middle of the range. The resized mean moves by at most (U - L)/m when one value is added, removed or replaced
+    (theory 3.3, conditional means). One replaced record adds, removes or replaces at most one value in each group. This also
+    holds if the new record lacks a value, because rows without a value of the column or of the grouping column are in no group.
+    Groups and m_v come from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
     Each value is rounded to its grid point, which is a function of its record alone.
 
@@ -76,7 +76,7 @@ class ConditionalMean(InGroups):
     Attributes
     ----------
     column : the column that is averaged. Example: `column = "birth_weight"`.
-    values : "own" uses the own values of the private rows, on the grid of the column (`step`). "bins" uses the representative
+    values : "own" uses the exact values of the private rows, on the grid of the column (`step`). "bins" uses the representative
         values of their released bins, as Hod & Canetti (2024) do. The criterion then does not detect differences within a bin.
         Example: `values = "bins"`.
     by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
@@ -113,7 +113,7 @@ class ConditionalMean(InGroups):
         synthetic = [rows.of_released(candidate.counts, group) for group in groups]
         margin = math.ceil(self.size_margin * candidate.n)
         sizes = [np.maximum(1, counts - margin) for counts, _ in synthetic]
-        void = any((counts == 0).any() for counts, _ in synthetic)  # an empty group has no mean
+        void = any((counts == 0).any() for counts, _ in synthetic)  # a group without rows has no mean
         targets = [resized_means(counts, sums, np.ones_like(counts)) for counts, sums in synthetic]
         sensitivity = (highest - lowest) / min(int(size.min()) for size in sizes)
 
@@ -157,8 +157,8 @@ class ConditionalMean(InGroups):
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the largest half width of the sums, divided by n. No group has more than n rows, so no mean is known more
-        precisely.
+        """Return the largest half width of the sums, divided by n. No group has more than n rows, so the mean of a group has at
+        least this error.
         """
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
@@ -260,7 +260,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean has the largest error. Means are not resized here."""
+        """Return the group whose mean has the largest error. Means are not resized in this method."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -400,8 +400,9 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
         """Return a limit on how far the draw of rows changes the excess. In a group, the rows on one side of a bin are a share
-        of all rows, and so are the other rows of the group. The excess below a bin is 1 - q times the first share minus q times
-        the second share. Above a bin, q and 1 - q change places. So the excess changes by no more than one of the shares.
+        of all rows, and the other rows of the group are another share. The excess below a bin is 1 - q times the first share
+        minus q times the second share. For the excess above a bin, q and 1 - q are exchanged. So the excess changes by no more
+        than one of the shares.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 

@@ -37,7 +37,8 @@ from synthrelease.errors import Unexpected, listing
 from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake
 
 _SINGULAR = 1e-6
-"""Smallest eigenvalue of the mean information matrix, in standard units, above which coefficients count as determined."""
+"""Coefficients count as determined if every eigenvalue of the mean information matrix, in standard units, is above this
+number."""
 
 _MOST_STEPS = 60
 
@@ -47,30 +48,31 @@ _SMALLEST = 2.0**-20
 
 class LogisticRegression(Criterion):
     """The error of logistic regression slopes, approximated by one Newton step from the regression fitted to the released
-    table. It is the largest |sum of v_j(z) over the private records z| / m over the slopes j, where v(z) = H^-1 x(z) (y(z) -
-    mu(x)). mu is the fitted probability, H the mean information, and m the number of released rows that have all the columns.
+    table. The criterion value is the largest |sum of v_j(z) over the private records z| / m over the slopes j, where v(z) =
+    H^-1 x(z) (y(z) - mu(x)). mu is the fitted probability, H the mean information, and m the number of released rows that have
+    all the columns.
 
     y is 1 for the bins of `positive` and 0 otherwise. x are the features in standard units of the candidate S, with an
     intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have all the
     columns, and H = sum mu (1 - mu) x x' / m is the mean information of S. At the coefficients of S, the score of S is 0. The
-    score of the private records times H^-1 is their first Newton step from these coefficients. It is the difference of the two
-    fits up to second order, and up to the difference of the two tables in H, which the marginal criteria bound. So one
+    score of the private records times H^-1 is their first Newton step from these coefficients. This step is the difference of
+    the two fits up to second order, and up to the difference of the two tables in H, which the marginal criteria bound. So one
     criterion value with little noise replaces a noisy private fit.
 
     The criterion value is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per
     standard deviation has a relative error of about a tenth. Standard errors are not used as the unit, because they shrink with
-    the number of rows. The same threshold would have another meaning in every table. The criterion value is the largest change
-    and not the sum of changes, because odds ratios are read one by one.
+    the number of rows. With standard errors, the same threshold would have another meaning in every table. The criterion value
+    is the largest change and not the sum of changes, because odds ratios are read one by one.
 
     Privacy
     -------
     v(z) is a function of S and of the record's cell, and is 0 for a record that lacks one of the columns. Replacing a record
     moves the sum of v_j by at most max_z v_j - min_z v_j, over 0 and the records that the public rules allow. So the
     sensitivity is max_j (max v_j - min v_j) / m. m is public. The term of a record is computed once for all cells, before the
-    counts are read. Its products with counts have relative errors of at most 2^-52. Their sums are correctly rounded in any
-    order (math.fsum), as is the quotient. The error of the criterion value is at most 4 n 2^-53 max |v_j| / m in all. The
-    sensitivity is at least max |v_j| / m, and a quarter of a grid step is above 8 n 2^-53 of it for n up to 2^40
-    (`laplace_figure`).
+    counts are read. Its products with counts have relative errors of at most 2^-52. The sums of these products are correctly
+    rounded in any order (math.fsum), and the quotient is rounded once. The error of the criterion value is at most 4 n 2^-53
+    max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step is above 8 n 2^-53 of it for n
+    up to 2^40 (`laplace_figure`).
 
     Attributes
     ----------
@@ -80,8 +82,8 @@ class LogisticRegression(Criterion):
     representation : for the target and each feature, the alternative whose representative values are used for the released
         rows. Each bin of every other alternative must lie in one of its bins. Example: `representation = { hospital =
         "categories", age = "five_years", children = "single" }`.
-    values : "own" uses the own values of private features, on the grids of the columns (`step`). "bins" uses the representative
-        values of their bins. Example: `values = "bins"`.
+    values : "own" uses the exact values of private features, on the grids of the columns (`step`). "bins" uses the
+        representative values of their bins. Example: `values = "bins"`.
     ranges : [lowest, highest] for some of the features. A value outside these limits is set to the nearer limit. The default
         limits are the bounds of the column. Example: `ranges = { age = [18, 80] }`.
 
@@ -95,7 +97,7 @@ class LogisticRegression(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Residuals are of whole records, which tables of two columns do not determine."
+    no_measured_bound: ClassVar[str] = "Residuals belong to whole records; tables of two columns do not show them."
     kind: Literal["logistic_regression"]
     target: AboutColumn
     positive: tuple[str, ...] = Field(min_length=1)
@@ -144,7 +146,7 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values with which rows of both tables count."""
+        """Return the columns of the regression, and the values that rows of both tables have in it."""
         binnings = self.binnings(setting)
         return RegressionColumns(
             transformation=transformation,
@@ -269,7 +271,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         """Return the sensitivity, from the fit on the released table and the combinations that the raw rules allow; None if the
-        representation of some column is another alternative than the released one.
+        representation of some column is not the released alternative.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):

@@ -129,7 +129,7 @@ def worst_cell(
     """Return a text that names the cell with the largest error, and its counts in the released and the public table. For a
     large table, the text names the table and the counts are None.
     """
-    from synthrelease.data.marginals import differences  # here because readers of a release do not need it
+    from synthrelease.data.marginals import differences  # readers of a release do not need it
 
     layout = released.layout
     tables = differences(public, released, largest, named)
@@ -230,8 +230,8 @@ class RelativeMarginalError(Criterion):
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return sqrt((r + h)/(r - h)), clipped. One of k bins has a count of at most r = n/k + 1, known within h. For the best
-        s, the ratios to both ends are equal.
+        """Return sqrt((r + h)/(r - h)), clipped. One of the k bins has a count of at most r = n/k + 1, and h is the half width
+        of the interval of this count. For the best s, the ratios to both ends are equal.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
@@ -299,8 +299,8 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{public_rows[worst]:,}")
 
 
-# The largest error is the guarantee for each single cell; at the same budget a mean over hundreds of tables, or a quantile,
-# says more about the use of the whole (theory 3.10, distances of tables).
+# The largest error is the guarantee for each single cell. At the same budget, a mean or a quantile over hundreds of tables says
+# more about the quality of the whole table (theory 3.10, distances of tables).
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
@@ -328,8 +328,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
     """Explain a summary of the distances of many tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair's table is the only compared table, and the criterion would fail if their association were
-        lost. A summary of many tables hardly changes when one association is lost.
+        """Return whether the pair's table is the only compared table, and the criterion would fail if the pair's association
+        were lost. A summary of many tables hardly changes when one association is lost.
         """
         alone = (
             self.about.largest is None
@@ -394,7 +394,7 @@ class MeanMarginalError(TypicalMarginalError):
 class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError]):
     """Explain the mean distance of the compared tables."""
 
-    no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
+    no_bounds: ClassVar[str] = "A mean over tables says nothing about a single table."
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
@@ -410,9 +410,9 @@ class QuantileMarginalError(TypicalMarginalError):
 
     Privacy
     -------
-    The sensitivity is 1/n. Each table's distance moves by at most 1/n (`MeanMarginalError`), and so does the k-th smallest
-    distance. The compared tables are fixed beforehand. The share of tables above a limit is not released, because it could move
-    by 1.
+    The sensitivity is 1/n. Each table's distance moves by at most 1/n (`MeanMarginalError`), so the k-th smallest distance also
+    moves by at most 1/n. The compared tables are fixed beforehand. The share of tables above a limit is not released, because
+    it could move by 1.
 
     Attributes
     ----------
@@ -448,7 +448,7 @@ class QuantileMarginalError(TypicalMarginalError):
 class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
     """Explain a quantile of the distances of the compared tables."""
 
-    no_bounds: ClassVar[str] = "It is not known which tables have at most this error."
+    no_bounds: ClassVar[str] = "The criterion value does not show which tables have at most this error."
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
@@ -459,7 +459,7 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
 
 HEAVIEST = 2**20
-"""The whole number that stands for the largest weight."""
+"""The whole number that represents the largest weight."""
 
 
 class WeightedMarginalError(MarginalCriterion):
@@ -477,7 +477,7 @@ class WeightedMarginalError(MarginalCriterion):
     record's weight is a function of its cell alone: a public number between 0 and w_max that does not depend on other records.
     Replacing one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count
     of each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
-    w_max and the sum over S are functions of the candidate, which is public. (There is no such bound for weights that depend on
+    w_max and the sum over S are functions of the candidate, which is public. There is no such bound for weights that depend on
     who else answered, or for rows that are repeated by their weight. Neither is supported.)
 
     Rounding: weights are rounded to multiples of w_max / 2^20 before anything is counted, so the w of the proof are whole
@@ -519,7 +519,7 @@ class WeightedMarginalError(MarginalCriterion):
                 total=max(1, total),
                 **self.compared_in(layout),
             ),
-            void=total == 0,  # no share of a sum of 0
+            void=total == 0,  # a sum of 0 has no shares
         )
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -549,7 +549,7 @@ def whole_weights(numbers: Sequence[float]) -> np.ndarray:
 class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
     """Explain the largest relative error of a sum of weights."""
 
-    no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."
+    no_bounds: ClassVar[str] = "This criterion is about weighted shares, but bounds are about numbers of rows."
 
     @property
     def asks_single_columns(self) -> bool:

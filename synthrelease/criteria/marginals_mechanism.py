@@ -4,9 +4,10 @@ cell.
 Private: the counts of the table, and of its sub-tables. Out: exact criterion values, only for `criteria.base_mechanism`, which
 adds the noise; the same functions also compare public tables.
 
-Neighbours replace one record, which moves at most two cells of each table by 1 each. So the largest difference of counts moves
-by at most 1, the sum |r - s| of a table by at most 2, a mean or a quantile of such sums by at most 2, and a weighted count by
-at most the largest weight. The largest ratio moves by at most `ratio_sensitivity` (theory 3, acceptance criteria).
+Neighbours replace one record, which moves the counts of at most two cells of each table by 1 each. So the largest difference of
+counts moves by at most 1, the sum |r - s| of a table by at most 2, a mean or a quantile of such sums by at most 2, and a
+weighted count by at most the largest weight. The largest ratio moves by at most `ratio_sensitivity` (theory 3, acceptance
+criteria).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def largest_difference(left: Counts, right: Counts, largest: int, named: Sequenc
 
 
 def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the columns of every compared table, and the sum |r - s| over its cells. This is twice the number of rows that
+    """Yield the columns of every compared table, and the sum |r - s| over its cells. This sum is twice the number of rows that
     would have to move.
     """
     for columns, values in differences(left, right, largest, named):
@@ -76,7 +77,8 @@ def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of a count from the limits of the threshold; negative outside."""
+    """Return the smallest distance, in records, of a count from the limits of the threshold; negative if a count is outside the
+    limits."""
     return records_inside(one_way(counts), synthetic, threshold)
 
 
@@ -94,13 +96,13 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
     """Return the smallest distance, in records, of an r from the ends of [s / threshold, threshold s], with r and s as in
-    `largest_ratio`; negative if it is outside.
+    `largest_ratio`; negative if some r is outside.
     """
     return float(bins_inside(original, synthetic, threshold).min())
 
 
 def bins_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the (k,) distances, in records, of each r from the nearer end of [s / threshold, threshold s]; negative
+    """Return the (k,) distances, in records, of each r from the nearer end of [s / threshold, threshold s]; negative if r is
     outside."""
     r, s = original + 1.0, synthetic + 1.0
     return np.asarray(np.minimum(threshold * s - r, r - s / threshold))

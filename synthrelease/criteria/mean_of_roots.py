@@ -35,7 +35,7 @@ class MeanOfRoots(Criterion):
     number h. p_g is the mean over the released roots of the group, and m_g is their number.
 
     The sum is over the n_g original roots of group g that have a number. The candidate has m_g such roots in the group, with
-    mean p_g. The criterion value is the error of the mean times n_g / m_g, which is the error itself if the group's size is
+    mean p_g. The criterion value is the error of the mean times n_g / m_g, so it is the error itself if the group's size is
     right.
 
     Privacy
@@ -48,8 +48,8 @@ class MeanOfRoots(Criterion):
 
     Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b]. The
     statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts, of their
-    correctly rounded sum, and of the mean times n_g are at most 3 n 2^-54 (b - a) together; those of the difference and the
-    quotient are at most 2 n 2^-53 (b - a). In all, the error is less than 4 n 2^-53 of the sensitivity, which is below a
+    correctly rounded sum, and of the mean times n_g are at most 3 n 2^-54 (b - a) together; the errors of the difference and
+    the quotient are at most 2 n 2^-53 (b - a). In all, the error is less than 4 n 2^-53 of the sensitivity, which is below a
     quarter of a grid step up to 2^40 roots (`laplace_figure`).
 
     Attributes
@@ -57,9 +57,9 @@ class MeanOfRoots(Criterion):
     column : a column of members or of roots. A column of roots is treated as the column of one member of each root. Example:
         `column = "age"`.
     number : the number h of a root. "agreement" is the share of pairs of its members who are in the same bin (of [groups], if
-        [groups] has the column). Only roots with at least two members with a value count. "sum" is the sum over its members,
-        and 0 without members. Every root counts. "mean" is the mean over its members with a value. Roots without such a member
-        do not count. Example: `number = "agreement"`.
+        [groups] has the column). Only roots in which at least two members have a value count. "sum" is the sum over its
+        members, and 0 without members. Every root counts. "mean" is the mean over its members with a value. Roots without such
+        a member do not count. Example: `number = "agreement"`.
     bins : the labels of bins (of [groups], if [groups] has the column). A member in one of these bins has the value 1, and any
         other member 0. With number = "sum" and range = [0, 1], h is 1 if the root has such a member, otherwise 0. Example:
         `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
@@ -68,7 +68,7 @@ class MeanOfRoots(Criterion):
     by : the columns of roots to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the
         column. Example: `by = ["town"]`.
     overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
-    values : "own" uses the own values of private members, on the grid of the column (`step`). "bins" uses the representative
+    values : "own" uses the exact values of private members, on the grid of the column (`step`). "bins" uses the representative
         values of their released bins. Example: `values = "bins"`.
 
     Examples
@@ -81,7 +81,7 @@ class MeanOfRoots(Criterion):
     (0.0, 3.0)
     """
 
-    no_measured_bound: ClassVar[str] = "It is about all members of a root at once, and noisy tables are of few columns."
+    no_measured_bound: ClassVar[str] = "It depends on all members of a root at once, but noisy tables have few columns."
     kind: Literal["mean_of_roots"]
     column: AboutColumn
     number: Literal["agreement", "sum", "mean"]
@@ -99,7 +99,7 @@ class MeanOfRoots(Criterion):
         return Query(
             sensitivity=(self.limits[1] - self.limits[0]) / max(1, smallest),
             figure=partial(furthest_mean_of_roots, numbers=numbers, groups=groups),
-            void=smallest == 0,  # an empty group has no mean
+            void=smallest == 0,  # a group without rows has no mean
         )
 
     @property
@@ -118,7 +118,7 @@ class MeanOfRoots(Criterion):
             yield "range must give the limits to which a root's number is clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
-            yield "there must be a group-by column, or overall = true"
+            yield "a column in `by`, or overall = true"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema
@@ -168,7 +168,7 @@ class MeanOfRoots(Criterion):
 class MeanOfRootsExplained(Explanation[MeanOfRoots]):
     """Explain the largest error of a mean over roots."""
 
-    no_bounds: ClassVar[str] = "It is about all members of a root at once, and bounds are about tables of few columns."
+    no_bounds: ClassVar[str] = "It depends on all members of a root at once, but bounds use tables of few columns."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         if self.about.number == "agreement":

@@ -1,6 +1,6 @@
 """The private half of `mean_of_roots`: the largest error, over all groups, of a mean over roots, such as households.
 
-Private: the counts of the table by root, with the own values of its members. Out: an exact criterion value, only for
+Private: the counts of the table by root, with the exact values of its members. Out: an exact criterion value, only for
 `criteria.base_mechanism`, which adds the noise; the same functions also read candidates, which are public.
 
 Neighbours replace one root with all its members, and the sensitivity is (b - a)/m. A root's number is clipped to the public
@@ -60,7 +60,7 @@ class NumbersOfRoots:
     number : how the values of the members are combined.
     scores : for each column, the (n_bins,) value of a member in each released bin; NaN for missing values. With "agreement",
         the value is the index of the bin or group.
-    own : whether members in the original table count with their own values.
+    own : whether members in the original table count with their exact values.
     range : the limits to which a root's number is clipped.
     centre : the middle of the range, which is subtracted from the numbers.
     """
@@ -79,8 +79,8 @@ class NumbersOfRoots:
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_groups,) numbers of roots and the sums of the original table. Both are cached for candidates on the
-        same bins.
+        """Return the (n_groups,) numbers of roots and the sums of the original table. The numbers and the sums are cached for
+        candidates on the same bins.
         """
 
         def added() -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """Compute bounds on sums of original counts, and regression lines, from the shared noisy tables without a further charge.
 
-Criteria with `answered_by` use these bounds (theory 13.6, criteria that measurements answer). The sums are fixed before
-anything is measured, and each gets an equal part of the risk. For each sum, the measured tables that contain its columns are
+Criteria with `answered_by` use these bounds (theory 13.6, criteria that measurements answer). The sums are fixed before any
+table is measured, and each sum gets an equal part of the risk. For each sum, the measured tables that contain its columns are
 combined with public weights if that has less noise than one table. A measured sum of scores (weights of cells) is used if it
 gives a narrower interval (`limits_of_sum`).
 """
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from synthrelease.data.schema import Binning, Transformation
     from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 
-# Limits from a measured sum of scores, if the sum of original counts is an affine function of it. For example, the rarest bin
-# measured as a sum has half the noise scale of its cell in a table of equal epsilon (theory 12.12, scored sums; 13.6, criteria
-# that measurements answer).
+# Limits from a measured sum of scores, if the sum of original counts is an affine function of the measured sum. For example, if
+# the rarest bin is measured as a sum, its noise scale is half as large as in a table of equal epsilon (theory 12.12, scored
+# sums; 13.6, criteria that measurements answer).
 
 Limit = tuple[int, int, int]
-"""(v, t, m): m times the sum lies between v - t and v + t."""
+"""A limit (v, t, m): m times the sum lies between v - t and v + t."""
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on single cells from measured sums that give a cell a step of its own, by cell number."""
+    """Return limits on single cells, by cell number, from measured sums in which only one cell has a score of its own."""
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
         cells, numbers = np.unique(steps, return_counts=True)
@@ -217,7 +217,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
         value, width, times = _least([_narrowest(estimates, risk), *of_sums(index)])
         least, most = (0, n) if sums.weights is None else _possible_range(sums.weights[index], n)
         lowest, highest = max(least, -((width - value) // times)), min(most, (value + width) // times)
-        if lowest > highest:  # the noise exceeded its limits, so nothing is known
+        if lowest > highest:  # the noise exceeded its limits, so the sum has no limits
             lowest, highest = least, most
         low.append(lowest)
         high.append(highest)
@@ -255,7 +255,7 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """Return the limit (v, t, m) from one estimate or from a combination of estimates. It fails with at most this risk.
+    """Return the limit (v, t, m) from one estimate or from a combination of estimates. The limit fails with at most this risk.
 
     The choice does not depend on the noisy values.
     """
@@ -314,7 +314,7 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
     The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature does not vary in S.
     """
     d, n = len(columns) - 1, facts.n
-    middles, widths, synthetic = (np.zeros((d + 2, d + 2)) for _ in range(3))  # 0 the intercept, then the columns
+    middles, widths, synthetic = (np.zeros((d + 2, d + 2)) for _ in range(3))  # 0 is the intercept, then come the columns
     middles[0, 0] = synthetic[0, 0] = 1.0
     for (first_column, second), limit in zip(_pairs(d + 1), limits, strict=True):
         names = _names(columns, first_column, second)
@@ -372,12 +372,12 @@ def _half_range(name: str, facts: PublicFacts) -> float:
     return max(float(numbers.max() - numbers.min()) / 2, 1e-9)
 
 
-# A regression line from the shared noisy tables, in place of a private fit. A criterion of prediction errors compares with this
-# line. No bound is stated for its distance from the line of the original rows.
+# A regression line from the shared noisy tables, which replaces a private fit. A criterion of prediction errors compares with
+# this line. No bound is stated for its distance from the line of the original rows.
 
 _SMALLEST_EIGENVALUE = 1e-2
-"""Lower limit of eigenvalues of the features' noisy correlation matrix. Smaller ones are raised to it, so that the line
-always exists."""
+"""Lower limit of eigenvalues of the features' noisy correlation matrix. Smaller eigenvalues are raised to this limit, so that
+the line always exists."""
 
 
 def measured_line(
@@ -420,7 +420,7 @@ def measured_line(
             least = min(sums, key=lambda noisy: noisy.variance / noisy.sensitivity**2)
             of_bins = [
                 np.append(standard[k], 0.0)[np.minimum(maps[k], len(numbers[k]))] for k in (i, j)
-            ]  # the mean, 0, for missing values
+            ]  # missing values get the mean, 0
             correlation = _correlation(measured, least, of_bins if pair == sorted(pair) else of_bins[::-1])
             correlations[i, j] = correlations[j, i] = min(max(correlation, -1.0), 1.0)
     values, vectors = np.linalg.eigh(correlations[:-1, :-1])
@@ -432,9 +432,9 @@ def measured_line(
 def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
     """Return the correlation of two columns, computed from the measured sum and the shares of both columns.
 
-    The correlation is that of a table p q (1 + l s), where p and q are the shares of the two columns. The scores s have no main
-    effects, so the table has these shares for every l. The factor l is chosen so that the table has the measured sum. If the
-    scores are products of the numbers, up to shifts of either column, the result is the measured product moment.
+    The correlation is the correlation of a table p q (1 + l s), where p and q are the shares of the two columns. The scores s
+    have no main effects, so the table has these shares for every l. The factor l is chosen so that the table has the measured
+    sum. If the scores are products of the numbers, up to shifts of either column, the result is the measured product moment.
 
     Parameters
     ----------
@@ -456,8 +456,8 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
 def _table(
     measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Return the noisy counts of some columns, with an axis for each, from the measured table with the smallest total variance;
-    ones if no table contains the columns. Bins of missing values are left out.
+    """Return the noisy counts of some columns, with an axis for each column, from the measured table with the smallest total
+    variance; ones if no table contains the columns. Bins of missing values are left out.
     """
 
     def noise(table: NoisyMarginal) -> float:

@@ -131,7 +131,7 @@ def _query(
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
-    """Return the setting for the rows of members, from the setting for wide records."""
+    """Return the setting for the rows of members, computed from the setting for wide records."""
     transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
     return Setting(
@@ -192,15 +192,15 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield the mistakes in differences of two columns: columns without numbers, and `values` = "own", because a table of
-    bins does not contain own values.
+    """Yield the mistakes in differences of two columns: columns without numbers, and `values` = "own", because a table of bins
+    does not contain exact values.
     """
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
         if len(columns) == 2:
             yield from (mistake for column in columns for mistake in unnumbered(setting, "column", column))
             if name in criterion.own_values_of:
-                expected = "values = 'bins' beside a difference, which is computed from the numbers of bins"
+                expected = "values = 'bins', because a difference is computed from the representative values of bins"
                 yield Mistake("values", expected, "'own'")
 
 
@@ -231,10 +231,10 @@ def plain_and_place(name: str) -> tuple[str, int]:
 class ExplainedOfMembers(Explanation[OfMembers]):
     """Explain a criterion value of members by the explanation of its kind, applied to the rows of members.
 
-    Such a criterion value gives no bound on other quantities of the original table (`known_error`). These bounds need tables of
-    the wide record, and a criterion value of members adds up several of them. It also has no limit on its change from the drawn
-    sample to all kept rows (`drawn_error`), because roots are sampled, but the criterion value uses shares of the candidate's
-    members.
+    Such a criterion value gives no bound on other quantities of the original table (`known_error`). Such bounds need tables of
+    the wide record, and a criterion value of members adds up several of these tables. There is also no limit on its change from
+    the drawn sample to all kept rows (`drawn_error`), because roots are sampled, but the criterion value uses shares of the
+    candidate's members.
     """
 
     plain: Explanation[Any]
@@ -257,7 +257,8 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would detect the loss of this pair's association, as two columns of a row of members.
+        """Return whether the criterion would detect the loss of this pair's association; the pair consists of two columns of a
+        row of members.
 
         It is assumed that the association is lost in every slot. Then the error of the rows of members, as a share, is at least
         the error of the roots.

@@ -1,12 +1,12 @@
-"""The private half of figures of members: turn wide records into rows of members, and compute a criterion value from these
+"""The private half of criteria about members: turn wide records into rows of members, and compute a criterion value from these
 rows.
 
-Private: the counts of wide records, and the rows of members from them, with their own values. Out: an exact criterion value,
+Private: the counts of wide records, and the rows of members made from them, with exact values. Out: an exact criterion value,
 only for `criteria.base_mechanism`, which adds the noise.
 
 Neighbours replace one root, which removes at most k rows of members and adds at most k. If the criterion value moves by at most
-s when one row is removed, added or replaced, it moves by at most k s (theory 3.22, rows of members). Clipping to the possible
-range does not raise this sensitivity.
+s when one row is removed, added or replaced, it moves by at most k s when one root is replaced (theory 3.22, rows of members).
+Clipping to the possible range does not raise this sensitivity.
 """
 
 from __future__ import annotations

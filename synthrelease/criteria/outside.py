@@ -29,15 +29,15 @@ class OutsideCriterion(Criterion):
     Privacy
     -------
     The criterion value gets Laplace noise for the sensitivity that the package claims, at the epsilon in the acceptance file.
-    Nothing else is released. The guarantee of a release depends on that claim, where neighbours replace one record. Card,
-    SIGN.md and release.json name the package that makes the claim.
+    Nothing else is released. The guarantee of a release depends on this claim; neighbours replace one record. Card, SIGN.md and
+    release.json name the package that makes the claim.
     """
 
     words: ClassVar[str]
     """The meaning of the criterion value, in one sentence for the card."""
     unit: ClassVar[str] = ""
     """The unit of the criterion value, as text; empty if it has none."""
-    no_measured_bound: ClassVar[str] = "A criterion of another package is asked for its own figure."
+    no_measured_bound: ClassVar[str] = "The package of a criterion must compute the criterion value itself."
     RESERVED: ClassVar[frozenset[str]] = frozenset(
         (
             *("answer", "asked", "charge", "once", "per_score", "prepare", "query", "refit", "released", "score", "_judged"),
@@ -45,7 +45,8 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """Methods and attributes that add noise, charge and compare. A subclass that defines one of them is refused."""
+    """Methods and attributes that add noise, charge epsilon or compare with the threshold. A subclass that defines one of them
+    is refused."""
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
         """Return the exact criterion value of a table and the candidate: a finite number for any table on the candidate's bins.
@@ -68,11 +69,11 @@ class OutsideCriterion(Criterion):
         raise NotImplementedError
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        candidate = deepcopy(candidate)  # a package that changes its arrays changes no released row
+        candidate = deepcopy(candidate)  # a package that changes its arrays does not change released rows
         sensitivity = self.sensitivity(n, candidate, setting)
         if not (math.isfinite(sensitivity) and sensitivity > 0):
             raise ValueError(f"expected a sensitivity above 0 of {self.kind}, found {sensitivity}")
-        from synthrelease.criteria.outside_mechanism import figure_of  # here because readers of a release do not need it
+        from synthrelease.criteria.outside_mechanism import figure_of  # readers of a release do not need it
 
         figure = partial(self.figure, candidate=candidate, setting=setting)
         return Query(figure=partial(figure_of, figure=figure), sensitivity=sensitivity)
@@ -82,7 +83,7 @@ class ExplainedByItself(Explanation[OutsideCriterion]):
     """Explain a criterion of another package with the texts of its class."""
 
     no_sensitivity: ClassVar[str] = "The sensitivity is a claim of the package that contains the criterion."
-    no_bounds: ClassVar[str] = "synthrelease does not know which bounds of other quantities follow from the figure."
+    no_bounds: ClassVar[str] = "synthrelease does not know which bounds of other quantities follow from the criterion value."
     no_offender: ClassVar[str] = "synthrelease does not know which part of the table has the largest error."
 
     def sentence(self, facts: PublicFacts) -> str:

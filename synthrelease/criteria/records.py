@@ -1,4 +1,4 @@
-"""Public inputs of the regression criteria: columns and their value limits, standard units, designs, interval arithmetic, and
+"""Public inputs of the regression criteria: columns with their value limits, standard units, designs, interval arithmetic, and
 Newton's method.
 
 The contribution of a record to a criterion value does not depend on other records.
@@ -93,7 +93,7 @@ def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> 
 
 _MOST_HALVINGS = 20
 _ROUNDING = 1e-15
-"""A step may lower the value by this fraction of the value (or of 1), because such a change near the maximum is a rounding
+"""A step may lower the value by this fraction of the value (or of 1), because so small a change near the maximum is a rounding
 error."""
 
 
@@ -193,15 +193,14 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and the values with which the rows of both tables count.
+    """The columns of a regression, and the values that rows of both tables have in it.
 
-    Attributes
-    ----------
+    Attributes ----------
     transformation : the bins of both tables.
     names : the names of the features, then of the target.
     wanted : the public bins of the `representation`.
     ranges : the limits to which values are clipped, by column; other columns are not clipped.
-    own : the columns in which original rows keep their own values. In the other columns each value is replaced by the
+    own : the columns in which original rows keep their exact values. In the other columns each value is replaced by the
         representative value of its bin.
     outcome : for a logistic regression, (n_bins,) 0 or 1 for every bin of the target with values; otherwise None.
     """
@@ -222,7 +221,7 @@ class RegressionColumns:
 
     @cached_property
     def limits(self) -> tuple[Interval, ...]:
-        """For each column, the (n_bins,) lowest and highest value with which an original row can count."""
+        """For each column, the (n_bins,) lowest and highest value that an original row can have in the regression."""
         return tuple(self._limits(*column) for column in zip(self.names, self.wanted, self.numbers, strict=True))
 
     def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
@@ -233,7 +232,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """Return the (n_atoms,) value with which an original row counts; NaN for a missing value."""
+        """Return the (n_atoms,) value that an original row has in the regression; NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -255,7 +254,7 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return the intervals of the clipped own values in each bin, given their limits `ends`."""
+    """Return the intervals of the clipped exact values in each bin, given their limits `ends`."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
@@ -319,7 +318,8 @@ class MomentGrid:
     prior : the guess around which moments are computed.
     scales : (k,) the factors: a record adds round(scale * real moment) to each sum of moments.
     sensitivity : the l1 sensitivity of the moment sums when one record is replaced, an exact integer.
-    counted : whether the number of records is also a moment. This number is not public if records may lack a value in a column.
+    counted : whether the number of records is also a moment. The number of records is not public if records may lack a value in
+        a column.
     """
 
     prior: Prior

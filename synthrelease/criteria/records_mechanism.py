@@ -3,10 +3,10 @@
 Private: the values of the rows that have all columns, the counts of these rows, and exact sums over them. Out: noisy moment
 sums (`noisy_moments`), and exact criterion values only for `criteria.base_mechanism`, which adds the noise.
 
-Neighbours replace one record. The contribution of a record is computed elementwise from its own values alone. So a sum moves by
-the difference of two contributions. Each public half bounds this difference over all records that the rules allow, by the same
-steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional mechanism, joint
-form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
+Neighbours replace one record. The contribution of a record is computed elementwise from the values of this record alone. So a
+sum moves by the difference of two contributions. Each public half bounds this difference over all records that the rules allow,
+by the same steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional
+mechanism, joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def released_records(table: Counts, columns: RegressionColumns) -> Records:
 
 
 def original_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the records of the original table, with own values in the columns `own`. A record does not depend on other
+    """Return the records of the original table, with exact values in the columns `own`. A record does not depend on other
     records.
     """
     if not columns.own:
@@ -80,7 +80,7 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
 def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> np.ndarray:
     """Return (n_cells,) counts over the product of the bins `coarser` of `columns`. The bins of the last column vary fastest.
 
-    Rows that lack a value in one of the columns are excluded, and so are bins of missing values.
+    Rows without a value in one of the columns are excluded, and so are bins of missing values.
     """
     into = {
         table.layout.index(column): finer.map_to(then) for column, finer, then in zip(columns, present, coarser, strict=True)
@@ -111,8 +111,8 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
     record alone (`real_moments`). Replacing one record changes them in l1 norm by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z
     sum_k
     |t_k(z)| <= design.sensitivity, over all records z that the public domain allows: `Design.largest_moments` bounds each
-    |t_k(z)| in the cell of z, with its rounding. A record that lacks a column adds 0, so replacing it changes less. Each sum
-    gets discrete Laplace noise of scale sensitivity / eps.
+    |t_k(z)| in the cell of z, with its rounding. A record that lacks a column adds 0, so replacing it changes the sums less.
+    Each sum gets discrete Laplace noise of scale sensitivity / eps.
     """
     from synthrelease.privacy.noise import discrete_laplace  # here because readers of a release do not need it
 
@@ -180,8 +180,8 @@ def slack_of_steps(
     sensitivity: float,
     farthest: Sequence[tuple[np.ndarray, float]],
 ) -> float:
-    """Return the slack of the one-step criterion. It has sensitivity 1 and is below 0 if and only if the criterion value is
-    above the threshold.
+    """Return the slack of the one-step criterion. The slack has sensitivity 1 and is below 0 if and only if the criterion value
+    is above the threshold.
 
     Let s = (threshold - criterion value) / sensitivity. If s is below 0, it is the slack. Otherwise, let k be the number of
     records that must be replaced before the criterion value exceeds the threshold. The slack is the larger of s and k - 1
@@ -207,7 +207,8 @@ def replaced_before(
     Parameters
     ----------
     lacking : the number of records that lack a column and add 0.
-    farthest : directions as (d,) arrays of 1 and -1. Each has an upper limit on the rounded step of any record along it.
+    farthest : directions as (d,) arrays of 1 and -1. Each direction has an upper limit on the rounded step of any record along
+        it.
     """
     parts = in_units(records.values[:, :-1], step.units).T
     residuals = residuals_of_records(records.values, step)
@@ -230,7 +231,7 @@ def replaced_before(
         if gain:
             bounds.append((left // gain + 1, index, left, highest))
     least = MOST_REPLACED
-    for bound, index, left, highest in sorted(bounds):  # those with the lowest bound first, to skip most others
+    for bound, index, left, highest in sorted(bounds):  # records with the lowest bound first, to skip most of the other records
         if bound < least:
             least = min(least, _replaced(whole(farthest[index][0]), number, highest, left, least))
     return least
@@ -256,8 +257,7 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return the (n, d) steps v(z) of (n, d + 1) records, computed elementwise, so that each is a function of its record
-    alone."""
+    """Return the (n, d) steps v(z) of (n, d + 1) records; each step is a function of its record alone."""
     parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
     return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 

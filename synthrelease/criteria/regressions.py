@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
 
 _REDRAWS = 200
-"""Number of draws from which the standard deviation of a distance's noise is estimated, with an error of about 5%."""
+"""Number of draws that estimate the standard deviation of a distance's noise, with an error of about 5%."""
 
 
 class RegressionCoefficients(Criterion):
@@ -82,12 +82,13 @@ class RegressionCoefficients(Criterion):
     features : the explanatory variables. Example: `features = ["parity", "age"]`.
     representation : for the target and each feature, the alternative whose representative values are used for the released
         rows; "categories" for a column of categories without alternatives. The same regression is used for all candidates, so
-        that the private fit does not depend on the configuration. Choose the coarsest: each bin of every other alternative must
-        lie in one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
-    values : the values of the private rows. "own" means their own values, rounded to the grids of the columns (`step`). "own
-        target" means own values of the target, and representative values of the features. "bins" means representative values of
-        all columns, as in Hod & Canetti (2024). The regression is then a regression of a binned table, and differs from both
-        regressions of the file. Example: `values = "own target"`.
+        that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin of every other
+        alternative must lie in one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age =
+        "nine" }`.
+    values : the values of the private rows. "own" means exact values, rounded to the grids of the columns (`step`). "own
+        target" means exact values of the target, and representative values of the features. "bins" means representative values
+        of all columns, as in Hod & Canetti (2024). This is a regression of a binned table, and differs from both regressions of
+        the file. Example: `values = "own target"`.
     ranges : [lowest, highest] for some of the columns. A value outside these limits is set to the nearer limit. The noise grows
         with the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity
         = [1, 10] }`.
@@ -130,7 +131,7 @@ class RegressionCoefficients(Criterion):
         score = self._judged(float(distances[0]))
         if not len(regression.redraws):
             return score
-        # by the triangle inequality, the distance moves by no more than the line does
+        # by the triangle inequality, the distance moves by at most the movement of the line
         moves = np.abs((lines[1:] - lines[0]) * deviations).sum(axis=1)
         bound = float(np.quantile(moves, 0.95, method="higher"))
         return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
@@ -178,7 +179,8 @@ class RegressionCoefficients(Criterion):
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield the mistakes in `answered_by`: why moments of pairs of columns do not determine the compared line."""
+        """Yield the mistakes in `answered_by`: the reasons why moments of pairs of columns do not determine the compared
+        line."""
         if self.values != "bins":
             yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
         for name in self.columns:
@@ -197,7 +199,7 @@ class RegressionCoefficients(Criterion):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = list[Mistake]()
         if setting.joint_test and self.fit == "every_round":
-            expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
+            expected = '"once", because [selection] test = "joint" tests rounds without a separate fit'
             wrong.append(Mistake("fit", expected, '"every_round"'))
         wrong += unknown_columns(setting.schema, "target", [self.target])
         wrong += unknown_columns(setting.schema, "features", self.features)
@@ -224,7 +226,7 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values with which rows of both tables count."""
+        """Return the columns of the regression, and the values that rows of both tables have in it."""
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
@@ -252,7 +254,7 @@ class RegressionCoefficients(Criterion):
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the design. It includes the private line if this is fitted before the rounds, or the line of the
+        """Return the design. The result includes the private line if the line is fitted before the rounds, or the line of the
         measurements."""
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
@@ -289,7 +291,7 @@ Line = TypeVar("Line", bound=RegressionCoefficients)
 class RegressionCoefficientsExplained(Explanation[Line]):
     """Explain the distance between the coefficients of two lines."""
 
-    no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
+    no_sensitivity: ClassVar[str] = "The noise is in the private line; no noise is added to the criterion value."
     no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
 
     def figure_unit(self, facts: PublicFacts) -> str:
@@ -348,9 +350,10 @@ class RegressionOneStep(RegressionCoefficients):
     the records. Replacing one record moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the
     public rules allow; a record that lacks a column adds 0. m is a number of synthetic rows, so it is public. The step v(z) of
     a record is computed from S alone, once for all cells, before the counts are read. Products with counts have relative errors
-    of at most 2^-52. Their sums are correctly rounded in any order (math.fsum), as are the sum over the slopes and the
-    quotient. The error is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3 n 2^-53 of the sensitivity. A
-    quarter of a grid step is larger, because it is above 8 n 2^-53 of the sensitivity for n up to 2^40 (`laplace_figure`).
+    of at most 2^-52. The sums of these products are correctly rounded in any order (math.fsum), and so are the sum over the
+    slopes and the quotient. The error is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3 n 2^-53 of the
+    sensitivity. A quarter of a grid step is larger, because it is above 8 n 2^-53 of the sensitivity for n up to 2^40
+    (`laplace_figure`).
 
     Attributes
     ----------
@@ -358,7 +361,7 @@ class RegressionOneStep(RegressionCoefficients):
         4600]`.
     fit : always "once"; may be omitted. No regression is fitted in a round. Example: `fit = "once"`.
     fit_epsilon : the epsilon of a private regression that is fitted once before the rounds, for a criterion of the kind
-        "regression_prediction". Without it no regression is fitted. Example: `fit_epsilon = 0.2`.
+        "regression_prediction". Without this setting no regression is fitted. Example: `fit_epsilon = 0.2`.
     line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a measured
         table are then treated as uncorrelated. Example: `line = "measurements"`.
 
@@ -375,7 +378,7 @@ class RegressionOneStep(RegressionCoefficients):
     figure_gets_noise: ClassVar[bool] = True
     own_mechanism: ClassVar[str] = "Laplace"
     former_mechanism: ClassVar[str] = RegressionCoefficients.own_mechanism
-    no_measured_bound: ClassVar[str] = "Residuals are of clipped predictions, which tables of two columns do not determine."
+    no_measured_bound: ClassVar[str] = "Residuals belong to clipped predictions; tables of two columns do not show them."
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
@@ -400,7 +403,7 @@ class RegressionOneStep(RegressionCoefficients):
         if not self.range[0] < self.range[1]:
             yield "range must be [lowest, highest] with lowest < highest"
         if self.line is not None and self.fit_epsilon is not None:
-            yield 'fit_epsilon pays for a private line, and line = "measurements" takes another: name one of them'
+            yield 'either fit_epsilon, which pays for a private line, or line = "measurements", but not both'
 
     @property
     def charge(self) -> Charge:
@@ -419,7 +422,7 @@ class RegressionOneStep(RegressionCoefficients):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         yield from super().mistakes(setting, earlier)
         if self.prior is not None and self.fit_epsilon is None:
-            yield Mistake("prior", "no prior without fit_epsilon: nothing is fitted", "a prior")
+            yield Mistake("prior", "no prior without fit_epsilon: no regression is fitted", "a prior")
 
     @property
     def measured_line(self) -> bool:
@@ -450,7 +453,7 @@ class _Step(LinearStep):
         """Return an upper limit of 2 max || v(z) ||_1 / m, over the records that the raw rules allow.
 
         The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record exceeds the bound of its
-        cell, rounding included.
+        cell, even with rounding.
 
         Parameters
         ----------
@@ -460,7 +463,7 @@ class _Step(LinearStep):
         parts = self.units.of_limits(limits[:-1])
         steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())
         widest = 2 * float((np.ravel(steps) * self._residuals(limits, possible).furthest).max())
-        # without spread in S the figure is 0, but noise of scale 0 cannot be drawn
+        # without spread in S the criterion value is 0, but noise of scale 0 cannot be drawn
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
@@ -515,7 +518,7 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         """Return the sensitivity, from the released table and the combinations that the raw rules allow; None if the
-        representation of some column is another alternative than the released one.
+        representation of some column is not the released alternative.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -566,7 +569,7 @@ class RegressionPrediction(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Absolute errors are of whole records, which tables of two columns do not determine."
+    no_measured_bound: ClassVar[str] = "Absolute errors belong to whole records; tables of two columns do not show them."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
@@ -587,7 +590,7 @@ class RegressionPrediction(Criterion):
             gaps = _gaps(columns.limits, lines, self.range)
             least, most = (np.append(end[regression.possible], [0.0] if regression.design.counted else []) for end in gaps)
             # equal lines would need no noise, but noise of scale 0 cannot be drawn; and the noise must cover the rounding of a
-            # sum of large gaps that hardly differ
+            # sum of large gaps that differ little
             room = 2.0 ** (grid_bits(n) - 47)
             furthest = max(float(np.abs(least).max()), float(np.abs(most).max()))
             widest = max(float(most.max() - least.min()), widest * 2.0**-20, n * furthest * room)
@@ -618,7 +621,7 @@ def _gaps(
     """Return (n_cells,) lower and upper limits on the difference between a record's absolute errors by two lines.
 
     The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference is also at most the
-    difference of the two predictions, because clipping only moves predictions closer to each other.
+    difference of the two predictions, because clipping never increases their distance.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
@@ -647,7 +650,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
         'With bound = "lines" the sensitivity follows from two lines, and a bundle has only the line of the released table.'
     )
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
-    no_offender: ClassVar[str] = "It is one mean over all rows."
+    no_offender: ClassVar[str] = "The criterion value is one mean over all rows."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         partner = facts.criteria.get(self.about.coefficients)

@@ -49,8 +49,8 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """The smallest noisy slack that passes, in units of the sensitivity. Noise alone exceeds it with probability at most
-        `false_acceptance`.
+        """The smallest noisy slack that passes, in units of the sensitivity. Noise alone exceeds the margin with probability at
+        most `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
@@ -70,9 +70,9 @@ class JointTest:
 
         Privacy
         -------
-        The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`), and so has their minimum
-        (Proposition 3), which gets Laplace noise of scale 1 / eps. Scores are public, so they are omitted here and decide
-        without noise.
+        The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`). So their minimum, which
+        gets Laplace noise of scale 1 / eps, also has sensitivity 1 (Proposition 3). Scores are public, so they are omitted here
+        and decide without noise.
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
 
@@ -124,8 +124,8 @@ def figures_of(
     Privacy
     -------
     Spends `per_score` of every criterion. First, all regressions are fitted again. Then all queries are made, so that no query
-    depends on the criterion value of another. The vector of the criterion values that share noise costs the sum of their
-    epsilons (`base_mechanism.noisy_figures`). Figures of void queries are part of this vector.
+    depends on the value of another query. The vector of the criterion values that share noise costs the sum of their epsilons
+    (`base_mechanism.noisy_figures`). Figures of void queries are part of this vector.
     """
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)
@@ -139,7 +139,7 @@ def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
     """Return the scores of these criteria with one shared noise vector. Spends the charges of all criteria."""
-    from synthrelease.criteria.base_mechanism import noisy_figures  # here because readers of a release do not need it
+    from synthrelease.criteria.base_mechanism import noisy_figures  # readers of a release do not need it
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]
     vector = partial(noisy_figures, queries=queries, noise=noise, rows=private.n, entropy=private.entropy)
@@ -148,7 +148,7 @@ def _together(
     return {score.name: replace(score, mechanism=MECHANISM, one_noise=noise) for score in scores}
 
 
-# Criteria that test nothing: comparison of a threshold with the range of the figure and with the noise.
+# Criteria that test nothing: a threshold is compared with the range of the criterion value and with the noise.
 #
 # `synthrelease plan` checks this without data, as far as the settings determine it. A rehearsal also uses the sensitivities on
 # public rows.
@@ -186,8 +186,8 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
 
 
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
-    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise; nothing if it is
-    informative.
+    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise; nothing if the
+    criterion is informative.
 
     Parameters
     ----------
@@ -226,7 +226,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
-            f"its noise is large beside its threshold {figure(threshold)}. A perfect table is refused in {luck:.0%} of cases "
+            f"its noise is large compared with its threshold {figure(threshold)}. A perfect table is refused in {luck:.0%} "
+            "of cases "
             f"or more, and a table with an error as far above the threshold passes as often. Take an epsilon of "
             f"{figure(enough, 2)} or more, or a larger threshold."
         )

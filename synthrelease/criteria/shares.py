@@ -45,8 +45,8 @@ _COUNTED = "Original groups count by their size in the release, and only rows wi
 class SharesInGroups(InGroups):
     """The base class of criteria about shares of rows within groups.
 
-    A share counts a_g of the n_g private rows of group g, and a share p_g of the candidate's m_g rows there. Only rows with a
-    value count. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
+    Of the n_g private rows of group g, a_g count for the share; of the candidate's m_g rows there, a share p_g counts. Only
+    rows with a value count. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
     """
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
@@ -59,7 +59,7 @@ class SharesInGroups(InGroups):
     def contradictions(self) -> Iterator[str | Unexpected]:
         yield from super().contradictions()
         if self.column in self.by:
-            yield "the column whose shares are compared cannot be one to group by"
+            yield "the column whose shares are compared cannot be a column to group by"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
         """Return the shares of a candidate for each grouping."""
@@ -129,9 +129,9 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
         """Return a limit on how far the draw of rows changes the error; None if a group is empty. In a group, the rows that a
-        share counts are a share of all rows, and so are the other rows of the group. The error is (1 - p) times the first share
-        minus p times the second share, divided by the group's part of the release. So for every p, the error changes by at most
-        the larger of the changes of the two shares, divided by the group's part of the release.
+        share counts are a share of all rows, and the other rows of the group are another share. The error is (1 - p) times the
+        first share minus p times the second share, divided by the group's part of the release. So for every p, the error
+        changes by at most the larger of the changes of the two shares, divided by the group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -172,7 +172,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
 # A median describes one point of a distribution. The Kolmogorov distance is the largest error of a cumulative share over the
 # upper limits of all released bins (theory 3.14, Kolmogorov distance). So it compares the whole distribution of a number in
-# each group, and thereby every quantile.
+# each group, and therefore every quantile.
 
 
 @reads_members
@@ -182,10 +182,10 @@ class KolmogorovDistance(SharesInGroups):
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below. The candidate has m_g rows in
     the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
-    the criterion value is the Kolmogorov distance of the two distributions within the group times n_g / m_g. The two are equal
-    if the size of the group is right. At a distance d, every quantile q of the original lies between the quantiles q - d and q
-    + d of the release, up to the width of a bin. The bins are the bins of the released table. Coarse bins compare the
-    distributions at fewer points.
+    the criterion value is the Kolmogorov distance of the two distributions within the group times n_g / m_g. Criterion value
+    and distance are equal if the size of the group is right. At a distance d, every quantile q of the original lies between the
+    quantiles q - d and q + d of the release, up to the width of a bin. The bins are the bins of the released table. Coarse bins
+    compare the distributions at fewer points.
 
     Privacy
     -------
@@ -217,7 +217,7 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return an (n_bins,) mask for every released bin of values except the last: whether each bin is at or below it."""
+        """Return, for every released bin of values except the last, an (n_bins,) mask of the bins at or below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
@@ -246,8 +246,8 @@ class DifferenceInProportions(SharesInGroups):
 
     Of the n_g private rows of group g (with a value of the column), a_g meet the condition. The candidate has m_g rows in the
     group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion value
-    is the error of the share times n_g / m_g. The two are equal if the size of the group is right. Then the difference of two
-    groups' shares (a risk difference) has an error of at most the sum of their two errors.
+    is the error of the share times n_g / m_g. Criterion value and distance are equal if the size of the group is right. Then
+    the difference of two groups' shares (a risk difference) has an error of at most the sum of their two errors.
 
     Privacy
     -------

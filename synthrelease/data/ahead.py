@@ -1,7 +1,7 @@
 """Process parts of a file in threads before they are needed, with results in the order of the parts.
 
-The results do not depend on the number of threads. Results and errors are taken in order, so the error of a later part is
-raised only when its turn comes.
+The results do not depend on the number of threads. Results and errors are returned in the order of the parts, so an error in a
+later part is raised after all results of earlier parts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Generic, TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 8
-"""Largest number of threads. At most two more parts of a file than this are in memory."""
+"""Largest number of threads. The number of parts of a file in memory is at most two larger."""
 
 
 def processors() -> int:
     """Return the number of processors that this process may use."""
-    known = hasattr(os, "sched_getaffinity")  # not on Windows and macOS
+    known = hasattr(os, "sched_getaffinity")  # Windows and macOS do not have this function
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
@@ -50,9 +50,8 @@ class Ahead(Generic[Part, Result]):
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
         """Return the next part and its result; None at the end. An error of reading or processing the part is raised here.
 
-        Parameters
-        ----------
-        ahead : whether to start processing later parts, too.
+        Parameters ----------
+        ahead : whether to start processing later parts as well.
         """
         while not self._ended and len(self._waiting) < (self._threads + 1 if ahead else 1):
             self._begin()
@@ -65,7 +64,7 @@ class Ahead(Generic[Part, Result]):
     def _begin(self) -> None:
         try:
             part = self._parts()
-        except Exception as error:  # raised when its turn has come
+        except Exception as error:  # the error is raised when the caller asks for this part
             failed: Future[Result] = Future()
             failed.set_exception(error)
             self._waiting.append((None, failed))
@@ -77,7 +76,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, self._pool.submit(self._work, part)))
 
     def forget(self) -> list[Part]:
-        """Return the parts after the latest part, without their results. These parts will be requested again."""
+        """Return the parts that follow the latest part, without their results. These parts will be requested again."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

@@ -1,4 +1,4 @@
-"""Represent a table as its distinct cells with their counts. All steps after the reading work on these counts, never on rows.
+"""Represent a table as its distinct cells with their counts. After reading, all steps use these counts, never rows.
 
 All counts are exact 64-bit integers, so no result depends on the order of the rows.
 """
@@ -17,13 +17,13 @@ import numpy as np
 
 from synthrelease.data.layout import CODED_CELLS, MOST_AXES, PACKED_CELLS, CountedIndicators, Layout
 
-# Two rows are equal when their cells are. A cell is compared by its code, or by a few words in a wide table (`Layout.words`).
-# This section also computes the bins of a column that counts the indicators of each row.
+# Two rows are equal if their cells are equal. A cell is compared by its code, or by a few words in a wide table
+# (`Layout.words`). This section also computes the bins of a column that counts the indicators of each row.
 
 _SORTED_TOGETHER = 2**19
-"""Number of rows of a wide table that are sorted at a time. Sorting this many rows takes little memory."""
+"""Number of rows of a wide table that are sorted in one step. Sorting this many rows takes little memory."""
 _FEW_ROWS = 2**14
-"""Number of rows that are processed at a time: few enough to stay in the processor's cache while all their columns are encoded.
+"""Number of rows that are processed in one step: few enough that all their columns fit into the processor's cache.
 """
 
 
@@ -44,7 +44,7 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
     The product of the sizes of these columns must not exceed `CODED_CELLS`.
     """
-    # as many columns together as have codes of 32 bits: of half the size and twice as fast
+    # as many columns as fit into codes of 32 bits, which are half as large and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
     codes = (np.zeros if kind is np.int64 else room)(number_of_rows(digits), kind)  # 64 bits serve a moment, fewer stay
     for rows in few_rows(len(codes)):
@@ -97,8 +97,8 @@ def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.
 
 
 def _kind(layout: Layout, columns: Iterable[int]) -> Any:
-    """Return the integer type of the codes of these columns: the smallest one, or int64 where the layout has codes or these
-    columns have too many cells.
+    """Return the integer type of the codes of these columns: int64 if the layout has codes or these columns have too many
+    cells, otherwise the smallest type.
     """
     cells = math.prod(layout.sizes[column] for column in columns)
     return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)
@@ -152,17 +152,18 @@ def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[
 
 
 _OWN_MEMORY = 2**18
-"""An array of a table that has at least this number of bytes gets memory of its own."""
+"""An array of a table with at least this number of bytes gets a separate block of memory."""
 
 
 def room(n: int, kind: Any) -> np.ndarray:
-    """Return n zeros, for an array that is kept. The system gets the memory back as soon as the array is deleted.
+    """Return n zeros, for an array that stays in memory for long. The system gets the memory back as soon as the array is
+    deleted.
 
     The C library may keep the memory of deleted arrays below 32 MB, and a table of many columns has many such arrays.
     """
     size = n * np.dtype(kind).itemsize
     if size >= _OWN_MEMORY:
-        with suppress(OSError):  # where the system gives no such memory
+        with suppress(OSError):  # if the system cannot give this memory
             return np.frombuffer(mmap(-1, size, access=ACCESS_COPY), dtype=kind)
     return np.zeros(n, dtype=kind)
 
@@ -199,7 +200,7 @@ class EqualRows:
     Attributes
     ----------
     order : (n_rows,) indices of the rows; equal rows are next to each other.
-    starts : (n_groups,) where the groups start in `order`.
+    starts : (n_groups,) positions in `order` at which the groups start.
     """
 
     order: np.ndarray
@@ -207,7 +208,7 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Sort rows that are given by the (n_rows,) integers of every word; the first word is the most significant one.
+        """Sort rows, given by the (n_rows,) integers of every word; the first word is the most significant one.
 
         A word encodes many columns, so the first word alone orders nearly all rows. Only rows that share the first word are
         sorted by the other words. At least one word is needed.
@@ -247,7 +248,7 @@ class EqualRows:
 
 
 def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_needles,) position of each searched row in the haystack; -1 where the haystack lacks the row.
+    """Return the (n_needles,) position of each searched row in the haystack; -1 if the haystack lacks the row.
 
     Parameters
     ----------
@@ -265,22 +266,23 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
 
 def ones(n: int) -> np.ndarray:
-    """Return a read-only array of n ones, which takes the memory of one number."""
+    """Return a read-only array of n ones that takes the memory of one number."""
     return np.broadcast_to(np.int64(1), n)
 
 
 def as_ones(values: np.ndarray) -> np.ndarray:
-    """Return the values. If all of them are 1, the result takes the memory of one number."""
+    """Return the values. If all values are 1, the result takes the memory of one number."""
     return ones(len(values)) if len(values) and values.min() == values.max() == 1 else values
 
 
 def negative(values: np.ndarray) -> np.ndarray:
-    """Return the values with the opposite sign. If `values` takes the memory of one number, the result does, too."""
+    """Return the values with the opposite sign. If `values` takes the memory of one number, the result also takes the memory of
+    one number."""
     return np.broadcast_to(-values[:1], values.shape) if values.strides == (0,) else -values
 
 
 def joined(values: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays of integers. If all are arrays from `ones`, the result takes the memory of one number, too."""
+    """Concatenate arrays of integers. If all arrays come from `ones`, the result takes the memory of one number."""
     if all(part.strides == (0,) and part[0] == 1 for part in values if len(part)):
         return ones(sum(map(len, values)))
     return np.concatenate(values)
@@ -292,7 +294,8 @@ def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarra
 
 
 class Addends:
-    """Integer values, one per row, that can be summed by cell repeatedly, for several ways to assign rows to cells."""
+    """Integer values, one per row, that can be summed by cell repeatedly, each time with another assignment of rows to
+    cells."""
 
     def __init__(self, values: np.ndarray):
         self._values, self._only, self._doubles = values, 0, None
@@ -396,7 +399,7 @@ class Counts:
 
     @property
     def codes(self) -> np.ndarray:
-        """Return the (n_cells,) int64 codes of the cells, increasing. Raises ValueError where the layout has no codes."""
+        """Return the (n_cells,) int64 codes of the cells, increasing. Raises ValueError if the layout has no codes."""
         if not self.layout.has_codes:
             raise ValueError("expected a table whose layout has codes, found a wider one")
         return self.words[0]
@@ -450,13 +453,13 @@ class Counts:
 
     def keep(self, mask: np.ndarray) -> Counts:
         """Return the counts of the cells where `mask` (n_cells,) is True."""
-        counts = as_ones(self.counts[mask])  # first, before the bins take memory
+        counts = as_ones(self.counts[mask])  # before the bins take memory
         words = None if self._words is None else (self.codes[mask],)
         bins = None if self._bins is None else rows_at(self._bins, mask)
         return Counts.known(self.layout, counts, words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
-        """Return the same cells with new counts, (n_cells,) integers of at least 0; cells with count 0 are dropped."""
+        """Return the same cells with new counts, given as (n_cells,) integers of at least 0; cells with count 0 are dropped."""
         other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
         return other if other.counts.all() else other.keep(other.counts != 0)
 
@@ -466,7 +469,7 @@ class Counts:
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (n_rows,) position of each row's cell among the cells of this table; -1 where the cell does not occur.
+        """Return the (n_rows,) position of each row's cell among the cells of this table; -1 if the cell does not occur.
 
         `digits` has one array of bins per column.
         """
@@ -509,9 +512,9 @@ class Counts:
 
 
 class Tally:
-    """A running count of rows over one layout. Rows are collected until there are many, and then counted. Tables of counts are
-    collected until they have more cells than the first table, and then added. So each row is sorted only a few times. While
-    tables are added, their memory is freed column by column, so the rows are not in memory twice.
+    """A running count of rows over one layout. Rows are collected until there are many, and then counted together. Tables of
+    counts are collected until they have more cells than the first table, and then added. So each row is sorted only a few
+    times. While tables are added, their memory is freed column by column, so the rows are not in memory twice.
     """
 
     def __init__(self, layout: Layout):
@@ -551,7 +554,7 @@ def has_full_array(layout: Layout) -> bool:
 
 
 def check_full_array(layout: Layout) -> None:
-    """Raise ValueError where a full array of the table would have more than `DENSE_LIMIT` cells."""
+    """Raise ValueError if a full array of the table would have more than `DENSE_LIMIT` cells."""
     if layout.n_cells > DENSE_LIMIT:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT} cells for a full array, found {layout.n_cells}")
 

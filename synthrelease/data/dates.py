@@ -64,7 +64,7 @@ class DateFormat:
                 raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether dates in one of the formats lack a part; None means the whole date."""
+        """Return whether dates in one of the formats lack a part of the date; None stands for the whole date."""
         numeric = self.text.replace("%b", "%m").split(OR)
         return any(f"%{letter}" not in way for letter in _NEEDS.get(part or "", "Ymd") for way in numeric)
 
@@ -74,8 +74,8 @@ class DateFormat:
         return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
-        """Return the date in a text; None if the text is not such a date. If the format has no day or no month, the first is
-        taken.
+        """Return the date in a text; None if the text is no date in one of the formats. If the format has no day or no month,
+        the result is the first day or month.
         """
         for match in filter(None, (pattern.fullmatch(text) for pattern in self.patterns)):
             groups = {"m": "1", "d": "1"} | match.groupdict()
@@ -93,7 +93,7 @@ class DateFormat:
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two formats differ at most in the places of day and month: a text such as 02/03/2020 would fit both."""
+    """Return whether two formats differ only in the order of day and month, so that a text such as 02/03/2020 fits both."""
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 
 

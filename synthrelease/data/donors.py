@@ -2,12 +2,13 @@
 
 A missing value is a gap, unless the rules demand that it is missing (`gaps_of_cells`). A row with gaps (the recipient) receives
 its values from a donor, which is a row that has values in all these columns. Donor and recipient agree on the columns of
-`match` that the recipient has. The donor is drawn in proportion to how often its row occurs. While fewer than `donors` rows
-agree, the last remaining column of `match` is dropped. One donor supplies all values that a recipient lacks, so that the values
-are consistent with each other. Imputation uses a released table and public randomness alone, so it has no privacy cost.
+`match` that the recipient has. Donors are drawn with probabilities proportional to how often their rows occur. As long as fewer
+than `donors` rows agree, the last remaining column of `match` is dropped. One donor supplies all values that a recipient lacks,
+so that the values are consistent with each other. Imputation uses a released table and public randomness alone, so it has no
+privacy cost.
 
 Equal incomplete rows are filled in blocks of at least `smallest` rows, and all rows of a block get the same donor. So if every
-row of the table occurs at least `smallest` times, every row of a completed copy does, too.
+row of the table occurs at least `smallest` times, every row of a completed copy also occurs at least `smallest` times.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from synthrelease.data.plausibility import Mask, Plausibility
 
 # This section separates gaps from missing values that the rules demand. A survey does not ask everybody everything. A person
 # without work has no occupation, and a rule says so ("no work and occupation is not missing" never occurs). Such a value is not
-# unknown, so nothing may be imputed.
+# unknown, so no value may be imputed.
 #
-# The rules demand a missing value where every value of the column would break a rule, whatever the columns with gaps contain.
-# A demanded missing value is as certain as an observed value and may settle further columns: without work there is no contract,
-# and without a contract there are no hours.
+# The rules demand a missing value if every value of the column would break a rule, for all values of the columns with gaps. A
+# demanded missing value is as certain as an observed value and may imply further missing values: without work there is no
+# contract, and without a contract there are no hours.
 
 
 def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Plausibility) -> np.ndarray:
@@ -34,7 +35,7 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
     Parameters
     ----------
-    missing : per column, the index of its bin of missing values; None where a column has no such bin.
+    missing : per column, the index of its bin of missing values; None if a column has no such bin.
     plausibility : the rules for released rows, on the bins of the table.
     """
     open_ = np.zeros((len(table), len(missing)), dtype=bool)
@@ -59,8 +60,8 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Return an (n_cells, n_bins) mask: True where the rules allow a bin of the column, given the known bins of the cell and
-    some choice of bins for the other columns with gaps.
+    """Return an (n_cells, n_bins) mask of the bins of the column that the rules allow: True where the rules allow a bin of the
+    column, given the known bins of the cell and some choice of bins for the other columns with gaps.
     """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
@@ -81,7 +82,7 @@ def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: 
 
 
 MOST_TRIES = 100
-"""Number of donors that are drawn in search of values that the rules allow, before fewer columns have to agree."""
+"""Number of donors that are drawn in search of allowed values, before the number of columns that must agree is reduced."""
 
 
 class NotImputed(Exception):
@@ -94,7 +95,7 @@ class Gaps:
 
     Attributes
     ----------
-    missing : per column, the index of its bin of missing values; None where a column has no such bin.
+    missing : per column, the index of its bin of missing values; None if a column has no such bin.
     match : columns in which donor and recipient must agree, the most important first.
     donors : smallest number of agreeing rows; with fewer of them, a column of `match` is dropped.
     copies : number of completed copies of the table.
@@ -110,7 +111,7 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """A completed copy of the table: (n_rows,) bins per column. Rows are in the order of the table's cells."""
+    """A completed copy of the table. (n_rows,) bins per column. Rows are in the order of the table's cells."""
 
     bins: tuple[np.ndarray, ...]
 
@@ -239,8 +240,8 @@ class _Groups:
 
     Attributes
     ----------
-    group : (n_recipients,) the group that agrees with each recipient.
-    rows : (n_recipients,) number of donor rows in that group.
+    group : (n_recipients,) the index of the group that agrees with each recipient. rows : (n_recipients,) number of donor rows
+        in that group.
     donors : donor cells, sorted by group.
     ends : (n_donors,) cumulative number of rows of the table in `donors`.
     below : (n_groups,) number of donor rows before each group.
@@ -270,7 +271,8 @@ class _Groups:
         return cls(group=group, rows=size[group], donors=pattern.donors[order], ends=np.cumsum(counts), below=below, size=size)
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return (n,) a donor cell for each of these recipients, drawn in proportion to its number of rows."""
+        """Return (n,) a donor cell for each of these recipients, with probabilities proportional to the numbers of rows of the
+        cells."""
         groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])
         return self.donors[np.searchsorted(self.ends, rows, side="right")]
@@ -279,6 +281,6 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """Return an (n,) mask: True where the rules exclude the recipient's row after it gets the donor's values in `columns`."""
+    """Return an (n,) mask: True if the rules exclude the recipient's row after it gets the donor's values in `columns`."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])

@@ -1,4 +1,4 @@
-"""Find columns that the rules make a function of another column, as the region is a function of the municipality."""
+"""Find columns that the rules make a function of another column. For example, the region is a function of the municipality."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class StatedRule(Protocol):
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
     """Yield the index of each column that is a function of one other column in every row, with the index of the other column.
 
-    Only rules that apply to both private and released rows are used. In the private rows the function must hold so that a table
-    with the other column determines this column as well. In the released rows the function must hold so that the model knows
-    it.
+    Only rules that apply to both private and released rows are used. The function must hold in the private rows, so that a
+    table with the other column also determines this column. The function must hold in the released rows, so that the model
+    knows the function.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
 
 def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
-    """Return two (n_bins,) arrays: whether a comparison is true of all values of a bin, and whether it is true of none.
+    """Return two (n_bins,) arrays: whether a comparison is true for all values of a bin, and whether it is true for none.
 
     A comparison with a value is unknown for the bin of missing values, so both entries of that bin are False.
     """

@@ -12,19 +12,20 @@ from functools import cached_property
 import numpy as np
 
 CODED_CELLS = 2**62
-"""Largest number of cells for which every cell gets a code in 64 bits. One bit is spare, so that two codes can be added."""
+"""Largest number of cells for which every cell gets a code in 64 bits. One bit remains free, so that two codes can be added."""
 
 PACKED_CELLS = 2**16 - 1
 """Largest number of cells of the columns that share one stored integer, which then has 16 bits."""
 
 MOST_AXES = 32 if np.__version__.startswith("1.") else 64
-"""Largest number of axes of a numpy array. A layout may have more columns, and still few cells where most columns have one bin.
+"""Largest number of axes of a numpy array. A layout may have more columns than this limit, and still few cells if most columns
+have one bin.
 """
 
 Columns = tuple[int, ...]
 """Positions of some columns of a layout. The choice of columns is public."""
 CellLimit = float
-"""Largest number of cells of a table. It may depend on private counts: it affects time and memory, never the result."""
+"""Largest number of cells of a table. The number may depend on private counts: it affects time and memory, never the result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class Layout:
 
     Attributes
     ----------
-    numbers : per column, the representative value of each bin, or None for a bin without one; empty where the values are not
+    numbers : per column, the representative value of each bin, or None for a bin without one; empty if the values are not
         known. Two layouts that differ only in `numbers` compare as equal.
     """
 
@@ -73,8 +74,8 @@ class Layout:
     ) -> tuple[Columns, ...]:
         """Return groups of consecutive columns, each with at most `room` combinations of bins and at most `most` columns.
 
-        A group has at least one column, even where that column alone has more bins than `room`. `columns` restricts the groups
-        to these columns.
+        A group has at least one column, even if this column alone has more bins than `room`. `columns` restricts the groups to
+        these columns.
         """
         groups, cells = list[list[int]](), math.inf
         for column in range(len(self.sizes)) if columns is None else columns:
@@ -86,7 +87,7 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return a text that names the `most` columns with the most bins: the columns to coarsen where a table is too large."""
+        """Return a text that names the `most` columns with the most bins, which should be coarsened if a table is too large."""
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
         return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in largest)
@@ -105,10 +106,9 @@ class Layout:
 class CountedIndicators:
     """One column combines a group of indicator columns. This rule computes its atomic bin from the bins of those columns.
 
-    Attributes
-    ----------
+    Attributes ----------
     column : the position of the combining column in the layout.
-    marks : by the position of each column of the group, the (n_atoms,) amounts that a row with each atomic bin adds to the sum.
+    marks : for each column of the group, by position, the (n_atoms,) amounts that a row with each atomic bin adds to the sum.
         Every column adds another power of 2 for a row with the indicator, and 0 for other rows.
     bins : the atomic bin for each sum.
     """

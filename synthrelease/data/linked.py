@@ -1,8 +1,9 @@
-"""Join two linked tables into one: a root (such as a household) with all its members (its persons) is one wide record.
+"""Join two linked tables into one table, in which a root (such as a household) and all its members (its persons) are one wide
+record.
 
 A wide record has the columns of the root, the number of its members, and then a slot for each possible member, with every
-column of a member. An empty slot has the last bin of each of its columns. So everything that works with records also works with
-roots and their members. Replacing one record replaces the root with all its members.
+column of a member. An empty slot has the last bin of each of its columns. So all functions for records also work for roots with
+their members. Replacing one record replaces the root with all its members.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.|other\.)?[^\W\d]\w*(?:\.\w+)?")
-"""Matches the parts of a condition: a text in quotes, or a name, perhaps with a level after a point. The prefix `first.` or
-`other.` names a column of another member.
+"""A pattern for the parts of a condition: a text in quotes, or a name, which may be followed by a point and a level. The prefix
+`first.` or `other.` names a column of another member.
 """
 
 FIRST, OTHER = "first.", "other."
@@ -25,7 +26,7 @@ FIRST, OTHER = "first.", "other."
 Stated = TypeVar("Stated")
 
 ABSENT = "absent"
-"""The label for an empty slot, where a column of members has no bin of missing values."""
+"""The label for an empty slot, for columns of members that have no bin of missing values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Linked:
     more : what happens to a root with more members than slots: "first" keeps its first members, "drop" excludes the root with
         all its members.
     order : columns of the members' file by which the members of a root are ordered.
-    reference : (column, text) that identifies the members who come first; None where there is no such rule.
+    reference : (column, text) that identifies the members who come first; None if there is no such rule.
     """
 
     key: str
@@ -119,15 +120,15 @@ class Linked:
         Parameters
         ----------
         names, bins : for each column of the wide record its name, and the (n_rows,) bin of each row.
-        ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. It has all slots of a
-            column, or none.
+        ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. The list contains all
+            slots of a column, or none of them.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
         if not columns:
             return ordered_bins
         of_slots = [np.stack([bins[column] for column in same], axis=1) for same in columns]
-        order = np.lexsort(of_slots[::-1])  # slots without a member have the last bins, and stay last
+        order = np.lexsort(of_slots[::-1])  # slots without a member have the last bin, so sorting leaves them last
         for same, values in zip(columns, of_slots, strict=True):
             ordered = np.take_along_axis(values, order, axis=1)
             for slot, column in enumerate(same):
@@ -152,7 +153,7 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Return the columns of roots among `names`, the number of members included."""
+        """Return the columns of roots among `names`; the number of members is also a column of roots."""
         return [name for name in names if name not in self.of_members]
 
 
@@ -169,9 +170,8 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
     """Rewrite a condition on columns of a member for the member at position `place`, from 1, of the wide record.
 
-    Parameters
-    ----------
-    other : the position of the member to whom other.NAME refers; first.NAME refers to the first member.
+    Parameters ----------
+    other : the position of the member that other.NAME means; first.NAME means the first member.
     """
     places = {FIRST: 1, OTHER: other or place, "": place}
 
@@ -186,7 +186,7 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
 
 
 def is_count(match: re.Match[str]) -> bool:
-    """Return whether a matched name in a condition is the function `count`, and not a column."""
+    """Return whether a name in a condition is the function `count` instead of a column."""
     return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 

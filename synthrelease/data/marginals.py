@@ -1,4 +1,5 @@
-"""Compute marginals of a table, or of the difference of two tables, each from a small table that contains it."""
+"""Compute marginals of a table, or of the difference of two tables, from small tables that contain the columns of the
+marginal."""
 
 from __future__ import annotations
 
@@ -76,17 +77,17 @@ GROUP_CELLS = 2**18
 """Largest number of cells of a group's table that is counted from the cells that occur."""
 _FEWEST_CELLS = 2**12
 _PAIRED_CELLS = 2**16
-"""Largest number of cells of the table of two groups, where pairs are counted: it fits into the cache of a processor."""
+"""Largest number of cells of the table of two groups, for counting pairs: the table fits into the cache of a processor."""
 _CELLS_TOGETHER = 2**19
-"""Number of cells that are summed at a time, which limits the memory of their codes."""
+"""Number of cells that are summed in one step, which limits the memory of their codes."""
 _FEW_COLUMNS = 12
 Groups = set[int]
-"""Groups of columns, by index."""
+"""Groups of columns, given by the indices of the columns."""
 _Step = tuple[int, Columns]
 
 
 def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Columns, ...]:
-    """Return groups of neighbouring columns such that `together` groups jointly have about `cells` cells, within limits.
+    """Return groups of neighbouring columns, such that `together` groups together have about `cells` cells.
 
     Each group has at least one column.
     """
@@ -113,8 +114,8 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return, depth first, every subset of at most `largest` columns, and the larger subsets from which these are reached by
-    summing out one column at a time; each subset once.
+    """Return every subset of at most `largest` columns once, depth first, together with the larger subsets from which it is
+    reached by summing out one column at a time.
 
     Each item has the number of columns that were summed out, and the remaining columns.
     """
@@ -122,7 +123,7 @@ def steps_down(columns: int, largest: int) -> Iterable[_Step]:
 
 
 def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """Yield the steps from the columns `left`, of which the first `fixed` columns are never summed out."""
+    """Yield the steps from the columns `left`; the first `fixed` of these columns are never summed out."""
     yield depth, left
     if len(left) > 1:
         for out in range(fixed, min(len(left) - 1, largest) + 1):
@@ -140,7 +141,8 @@ def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
 _CELLS_A_ROW = 16
 """Ratio of cells to distinct rows above which pairs of columns are counted from the rows."""
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
-"""Largest number of marginals that a lattice stores besides the whole table, and of numbers in these marginals (64 MiB)."""
+"""Largest number of marginals that a lattice stores in addition to the whole table, and largest number of numbers in these
+marginals (64 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +171,7 @@ class Sparse:
 
 
 Table = np.ndarray | Sparse
-"""A full array with one axis per column, or the cells that occur where that array would be too large (`has_full_array`)."""
+"""A full array with one axis per column, or the cells that occur if the full array would be too large (`has_full_array`)."""
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
@@ -201,29 +203,30 @@ def values_of(table: Table) -> np.ndarray:
 class Lattice:
     """The marginals of one table of integers, computed on request.
 
-    Values may be negative. In a difference of tables, a cell is kept even if it is absent from one of the tables. The most
-    recently used marginals are stored, at most `KEPT_TABLES` marginals with `KEPT_CELLS` numbers in all, so memory does not
-    grow with the requests.
+    Values may be negative. In a difference of tables, a cell stays even if it is absent from one of the tables. The most
+    recently used marginals are stored: at most `KEPT_TABLES` marginals with at most `KEPT_CELLS` numbers in all. So memory does
+    not grow with the number of requests.
 
     Attributes
     ----------
-    whole : the table as a full array; None where that array would be too large (`has_full_array`).
-    parts : one or more tables whose sum is the table, where `whole` is None. Most cells of two wide tables occur in one of them
-        only, so adding the tables first would cost much and save little.
-    pairs : all marginals of two columns, where they were counted together (`with_pairs`); otherwise empty.
+    whole : the table as a full array; None if that array would be too large (`has_full_array`).
+    parts : one or more tables whose sum is the table, where `whole` is None. Most cells of two wide tables occur in only one of
+        the tables, so adding the tables first would take much time and save little memory.
+    pairs : all marginals of two columns, if they were counted together (`with_pairs`); otherwise empty.
     """
 
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
         self.layout, self.whole, self.parts = layout, whole, parts
         self._all = tuple(range(len(layout.sizes)))
         self._kept: OrderedDict[Columns, _Kept] = OrderedDict()
-        self._wide: dict[int, dict[Columns, _Kept]] = {}  # the same by their number of columns: only wider ones are parents
+        self._wide: dict[int, dict[Columns, _Kept]] = {}  # by number of columns: only wider ones are parents
         self._cells = 0
         self._prefix: tuple[Columns, list[np.ndarray]] | None = None
         self.pairs: dict[Columns, np.ndarray] = {}
 
     def get(self, columns: Columns) -> np.ndarray:
-        """Return the marginal on `columns` (in order) as a full array. Raises ValueError where it has too many cells."""
+        """Return the marginal on `columns` (in order) as a full array. Raises ValueError if the array would have too many
+        cells."""
         if columns in self.pairs:
             return self.pairs[columns]
         check_full_array(self.layout.subset(columns))
@@ -277,7 +280,7 @@ class Lattice:
         return table_kept.table
 
     def _keep(self, table: _Kept) -> None:
-        """Store a marginal, and drop the least recently used marginals where the limits are exceeded."""
+        """Store a marginal, and drop the least recently used marginals if the limits are exceeded."""
         self._kept[table.columns] = self._wide.setdefault(len(table.columns), {})[table.columns] = table
         self._cells += table.cells
         while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
@@ -296,7 +299,7 @@ class Lattice:
 
 
 class _Kept:
-    """A stored marginal, from which other marginals may be summed.
+    """A stored marginal, from which other marginals may be computed by summing.
 
     Attributes
     ----------
@@ -327,8 +330,8 @@ def lattice(table: Counts) -> Lattice:
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return the lattice of the marginals of left minus right. It includes every cell that occurs in either table, also with
-    difference 0.
+    """Return the lattice of the marginals of left minus right. The lattice includes every cell that occurs in either table,
+    also cells with difference 0.
     """
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
@@ -337,8 +340,8 @@ def difference(left: Counts, right: Counts) -> Lattice:
 
 # All marginals of at most a given number of columns are computed one after the other, with one branch in memory.
 #
-# A table is summed over one column at a time, depth first, so only a chain of ever smaller tables is in memory. Where the table
-# is too large for a full array and marginals of few columns are wanted, its columns are put into groups. Combinations of a few
+# A table is summed over one column at a time, depth first, so only a chain of ever smaller tables is in memory. If the table is
+# too large for a full array and marginals of few columns are wanted, the columns are divided into groups. Combinations of a few
 # groups are counted from the cells that occur, and the marginals are summed from these tables.
 
 
@@ -349,7 +352,7 @@ def differences(
     each once.
 
     The values include every cell that occurs in either table, also where they are 0 or negative; for marginals with at most
-    DENSE_LIMIT cells they include every cell. Marginals come in no particular order. Where at least half of all marginals with
+    DENSE_LIMIT cells they include every cell. Marginals come in no particular order. If at least half of all marginals with
     some number of columns are named, all marginals with this number of columns are computed; otherwise each named marginal is
     summed separately.
     """
@@ -373,7 +376,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
         groups: tuple[Columns, ...] = (tuple(range(len(sizes))),)
     else:
         occur = sum(len(part.values) for part in whole.parts)
-        # so that summation takes no longer than counting
+        # so that summing takes no longer than counting
         cells_wanted = min(occur, _PAIRED_CELLS) if largest == 2 else occur // 4
         groups = column_groups(whole.layout, largest, cells_wanted)
     together = min(largest, len(groups))
@@ -384,7 +387,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
     words = _words(whole, groups, cells)
     for chosen in combinations(range(len(groups)), together):
         columns = tuple(sorted(column for number in chosen for column in groups[number]))
-        # large columns first: the branch that sums out the first of them is the one with the most tables below
+        # large columns first: summing out the first column leads to most of the tables
         order = tuple(sorted(columns, key=lambda column: (-sizes[column], column)))
         group_of = {column: number for number in chosen for column in groups[number]}
         for below, table in _below(whole.layout, _ordered(whole, chosen, groups, cells, words, order), order, largest):
@@ -421,7 +424,7 @@ def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> I
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
     Doubles are exact here, because only whole numbers are added and `_are_doubles` holds. The product is linear in T, so it is
-    added up over some cells at a time.
+    summed over batches of cells.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]
@@ -464,8 +467,8 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Return for each group of columns the codes of the cells of every part; an empty list for a full array or where a group is
-    large.
+    """Return for each group of columns the codes of the cells of every part; an empty list for a full array or if a group is
+    too large.
     """
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
@@ -496,7 +499,7 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yield for every part the codes of its cells over several groups together, from the codes over each group, in the smallest
+    """Yield for every part the codes of its cells over several groups, computed from the codes over each group, in the smallest
     type.
     """
     kind = np.min_scalar_type(math.prod(cells))

@@ -14,9 +14,9 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.members import MemberRows, Seat, gaps, rows_transformation
 from synthrelease.data.schema import Transformation
 
-# A bin is as wide as a release needs it, but the mean of a column needs the own values of the rows, which the bin does not
-# state. So `BinnedCounts` keeps the atomic cells beside the bins. Where criteria compute with a column, its atomic cells are as
-# narrow as its grid (`Column.step`).
+# A bin is as wide as a release needs it, but the mean of a column needs the exact values of the rows, which the bin does not
+# show. So `BinnedCounts` contains the atomic cells and the bins. If criteria compute with a column, its atomic cells are as
+# narrow as the column's grid (`Column.step`).
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,7 @@ class BinnedCounts(Counts):
 
     @classmethod
     def of_atoms(cls, atoms: Counts, transformation: Transformation) -> BinnedCounts:
-        """Return counts on the bins of a transformation, from counts on atomic cells."""
+        """Return counts on the bins of a transformation, computed from counts on atomic cells."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
@@ -47,7 +47,7 @@ class BinnedCounts(Counts):
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """Return the stored result with this key; compute and store it if it is absent.
 
-        The result must be a function of these rows and the key alone.
+        The result must depend only on these rows and the key.
         """
         if key not in self._cache:
             self._cache[key] = make()
@@ -77,7 +77,7 @@ def stacked(
     ----------
     number : (n_cells,) number of members of a root in each cell.
     layout : the layout of the members' rows.
-    bins : function of a column and a seat that returns (n_cells,) bins; its value does not matter where a root has no such row.
+    bins : function that returns the (n_cells,) bins of a column for a seat; the bin does not matter if a root has no such row.
     """
     filled_by_seat = [number >= max(seat) for seat in rows.seats]
     digits = [
@@ -110,11 +110,10 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 class RowsOnBins:
     """Counts the members' rows of tables on the bins of a transformation.
 
-    Attributes
-    ----------
+    Attributes ----------
     rows : the definition of the rows that a root makes.
     wide : the transformation of the wide record.
-    own : the columns of these rows for which own values are kept; all slots have the same atomic bins in these columns.
+    own : the columns whose exact values are counted; all slots have the same atomic bins in these columns.
     """
 
     rows: MemberRows
@@ -135,7 +134,7 @@ class RowsOnBins:
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """Return the counts of the members' rows of a table that has atomic cells; the result has atomic cells, too."""
+        """Return the counts of the members' rows of a table that has atomic cells; the result also has atomic cells."""
         if not self.own:
             return self.on_bins(table)
         atoms, maps = atoms_of(table, self.wide), self.wide.maps

@@ -1,8 +1,8 @@
 """Define tables of members of linked records: one row per member, per member other than the first, or per ordered pair.
 
-A wide record makes one row for each member, each other member or each ordered pair of its root, and at most `MemberRows.most`
-rows. So replacing one root removes at most that many rows from the table of members and adds at most that many (theory 3.22,
-rows of members).
+A wide record makes one row for each member, for each member other than the first, or for each ordered pair of its root, and at
+most `MemberRows.most` rows. So replacing one root removes at most that many rows from the table of members and adds at most
+that many (theory 3.22, rows of members).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from synthrelease.data.schema import Binning, Column, PublishedColumn, Schema, T
 
 Of = Literal["members", "others", "pairs"]
 Seat = tuple[int, int]
-"""The positions, from 1, of a member and of the second member in its row; the two are equal where a row has one member."""
+"""The positions, from 1, of a member and of the second member in the row; the positions are equal if a row has one member."""
 
 _GAP = re.compile(r"\s*([\w.]+)\s+-\s+([\w.]+)\s*")
 _MISSING = "missing"
@@ -30,13 +30,13 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRows:
-    """The members' rows that a root makes, and the names of their columns.
+    """The rows that a root makes in the table of members, and the names of their columns.
 
     Attributes
     ----------
     linked : how members are arranged in the wide record.
     of : "members": a row for each member. "others": a row for each member but the first, whose columns are named first.NAME.
-        "pairs": a row for each ordered pair, where other.NAME is a column of the second member.
+        "pairs": a row for each ordered pair; other.NAME is a column of the second member.
     wide : the columns of the wide record; a row has all columns of its root.
     names : the columns of the rows. NAME is a column of the member, and "first.NAME - NAME" is a difference of numbers.
     """
@@ -48,7 +48,7 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Return the members in every row that a root can make, by position."""
+        """Return the positions of the members in every row that a root can make."""
         slots = range(1, self.linked.most + 1)
         return {
             "members": tuple((slot, slot) for slot in slots),
@@ -70,11 +70,11 @@ class MemberRows:
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return the parts of `names` that name no column."""
+        """Return those parts of `names` that are not names of columns."""
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
-        """Return the one or two columns of the wide record from which a column is computed in the row of a seat."""
+        """Return the one or two columns of the wide record from which a column of the row is computed."""
         return [column for part in parts_of(name) if (column := self._column(part, seat)) is not None]
 
     def _column(self, name: str, seat: Seat) -> str | None:
@@ -139,7 +139,7 @@ def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
     """Return the transformation of the members' rows, from the transformation of the wide record.
 
-    A column has the bins and atomic bins of its column in the first row that a root makes.
+    A column has the bins and atomic bins of the wide record's column for the first row of a root.
     """
     numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
     columns, binnings = list[Column](), list[Binning]()

@@ -44,11 +44,11 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values that are errors in a column. Rows with another kind of value that fits no bin are excluded."""
+    """Yield the kinds of values that are errors in a column. Rows with another kind of misfitting value are excluded."""
     if column.missing == "error":
         yield MISSING
         yield WRONG
-    if column.outside != "drop":  # where values are clipped, none is outside
+    if column.outside != "drop":  # if values are clipped, none is outside the bounds
         yield OUTSIDE
 
 
@@ -109,14 +109,14 @@ class ReadColumns:
 
 
 def dates_in(schema: Schema, source: str) -> DateFormat | None:
-    """Return the format of the dates in a column of the file; None where the specification reads no dates from it."""
+    """Return the format of the dates in a column of the file; None if the specification reads no dates from it."""
     dated = [column for column in schema.columns if source in column.sources and column.dates is not None]
     return next((column.dates if column.source == source else column.minus_dates for column in dated), None)
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without names, description and alternatives. If the columns of two slots are then equal, both give every
-    text the same bin.
+    """Return a column without its names, description and alternatives. If the results for two slots are equal, both columns
+    give every text the same bin.
     """
     return replace(column, name="", description="", alternatives={})
 

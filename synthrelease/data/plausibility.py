@@ -1,12 +1,12 @@
 """Decide which cells of a table the plausibility rules allow, and make plausible filler rows.
 
 The limits in the rules are edges of the atomic bins, so a rule has one truth value in a whole atomic cell. A coarser cell is
-implausible when every atomic cell in it is implausible.
+implausible if every atomic cell in it is implausible.
 
-A missing value makes a comparison unknown: neither the comparison nor its negation is true (Kleene's strong three-valued logic:
-the other parts of `and` and `or` may still decide). A rule forbids a cell only where the rule is *true*. For example, nobody
-knows whether a person of unknown age is too young for something. A rule that forbade unknown cases would drop incomplete rows,
-which is exactly what a bin of missing values avoids.
+A missing value makes a comparison unknown: neither the comparison nor its negation is true. The other parts of `and` and `or`
+may still decide the rule (Kleene's strong three-valued logic). A rule forbids a cell only if the rule is *true* there. For
+example, nobody knows whether a person of unknown age is too young for something. A rule that forbade unknown cases would drop
+incomplete rows, and a bin of missing values exists to avoid this.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """The implausible combinations of some columns: a boolean array with one axis for the bins of each column."""
+    """The implausible combinations of the bins of some columns: a boolean array with one axis for each column."""
 
     columns: tuple[int, ...]
     forbidden: np.ndarray
@@ -81,9 +81,9 @@ class Plausibility:
     """All rules of one kind (for private or for synthetic rows) over one layout. Rules that share columns are joined in one
     mask.
 
-    Joining rules that share columns makes merging exact. A coarse cell is a product of sets, and a product is wholly
-    implausible if and only if one of its factors over disjoint columns is. Rules for synthetic rows are joined only as far as
-    exact merging to the alternatives of the columns requires (`from_rules`, parameter `apart`).
+    Joining rules that share columns makes merging exact. A coarse cell is a product of sets. A product is wholly implausible if
+    and only if one of its factors over disjoint columns is wholly implausible. Rules for synthetic rows are joined only as far
+    as exact merging to the alternatives of the columns requires (`from_rules`, parameter `apart`).
 
     Attributes
     ----------
@@ -108,8 +108,8 @@ class Plausibility:
         Parameters
         ----------
         apart : join rules only where exact merging on every alternative of the columns requires it; masks may then share
-            columns. Dependent questions of a survey (without work no occupation, no hours and no wage) then have one small mask
-            each.
+            columns. Dependent questions of a survey (without work no occupation, no hours and no wage) then have separate small
+            masks.
 
             A rule is *even* in a column when it treats all atomic bins of a bin alike, in every alternative; otherwise it is
             *uneven*. Rules that share a column in which both rules are uneven are joined. Proof that this suffices: a coarse
@@ -139,7 +139,8 @@ class Plausibility:
         return cls(layout=layout, masks=tuple(of_columns.values()), records=records)
 
     def merge(self, transformation: Transformation) -> Plausibility:
-        """Return the masks over the bins of a transformation. A cell is forbidden where every atomic combination in it is."""
+        """Return the masks over the bins of a transformation. A cell is forbidden if every atomic combination in it is
+        forbidden."""
         masks = []
         for mask in self.masks:
             allowed = ~mask.forbidden
@@ -183,7 +184,7 @@ class Plausibility:
             needed = [self.linked is not None and self.layout.columns[column] in self.linked.needed for column in mask.columns]
             present = tuple(
                 slice(-1) if is_needed else slice(None) for is_needed in needed
-            )  # the last bin is that of an empty slot
+            )  # the last bin is the bin of an empty slot
             drawn.append((mask.columns, AllowedCells(mask.forbidden[present])))
         tied = {column for columns, _ in drawn for column in columns}
         for column, (name, size) in enumerate(zip(self.layout.columns, self.layout.sizes, strict=True)):
@@ -219,7 +220,7 @@ class Plausibility:
 
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
-    """Return whether a rule can have a mask: it counts nothing, and the mask has at most MAX_MASK_CELLS cells."""
+    """Return whether a rule can have a mask: it must not count, and the mask must have at most MAX_MASK_CELLS cells."""
     names = columns_of(rule)
     cells = math.prod(len(column.atoms) for column in columns if column.name in names)
     return cells <= MAX_MASK_CELLS and not any(isinstance(part, Count) for part in of_records(rule))
@@ -278,23 +279,23 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Return values of the bins of one column, reshaped so that they broadcast to a mask."""
+    """Return the values of the bins of one column, reshaped so that they broadcast to a mask."""
     return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 
 
-# Filler rows are plausible rows that are no record of anybody. They complete a table that has too few rows.
+# Filler rows are plausible rows that belong to no real person. They complete a table that has too few rows.
 
 _TRIED = 10_000
-"""At least one of this number of first rows of the sequence must satisfy the rules that are evaluated for whole rows."""
+"""Among this number of first rows of the sequence, at least one must satisfy the rules that are evaluated for whole rows."""
 
 
 class FillerRows:
     """A fixed, public sequence of plausible rows that completes a table with too few rows.
 
-    Row i takes the allowed combination of bins at position i in the first group of columns, at position i + 1 in the second
-    group, and likewise in further groups, cyclically. Groups are the columns that rules tie together, and each other column. So
-    all combinations occur nearly equally often. Where rules are evaluated for whole rows, or columns count indicators, the
-    plausible rows among the first 10,000 are repeated.
+    In the first group of columns, row i takes the allowed combination of bins at position i, in the second group the
+    combination at position i + 1, and so on, cyclically. Columns that rules connect form a group, and every other column is a
+    group of its own. So all combinations occur nearly equally often. If rules are evaluated for whole rows, or columns count
+    indicators, the plausible rows among the first 10,000 are repeated.
     """
 
     def __init__(self, raw: Plausibility):

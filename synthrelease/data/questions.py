@@ -26,7 +26,7 @@ from synthrelease.errors import InputError, closest, cut, listing
 
 Kind = Literal["share", "mean", "median", "quantile", "slope", "ratio"]
 QUANTILES: tuple[Kind, ...] = ("median", "quantile")
-"""Kinds of questions whose answer is a bin."""
+"""Kinds of questions that have a bin as their answer."""
 _WORDS: dict[Kind, tuple[str, ...]] = {
     **dict.fromkeys(("share", "mean", *QUANTILES), (":", "against", "by", "where")),
     "slope": ("on", "where"),
@@ -102,8 +102,8 @@ def split_question(text: str) -> QuestionWords:
 
 
 def _without_weighted(rest: str) -> tuple[str, bool]:
-    """Return a question without the keyword "weighted" at its end, and whether the keyword was there. A column may also have
-    this name.
+    """Return a question without the keyword "weighted" at its end, and whether the keyword was there. A column may also be
+    named "weighted".
     """
     head, _, last = rest.rpartition(" ")
     in_condition = ("by", "on", "to", "where", "against", "and", "or", "not")
@@ -112,7 +112,7 @@ def _without_weighted(rest: str) -> tuple[str, bool]:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a text is a question, and not a condition on a column that is named like a kind of question."""
+    """Return whether a text is a question, and not a condition on a column that has the name of a kind of question."""
     word, _, rest = text.strip().partition(" ")
     return word.lower().removesuffix("s") in get_args(Kind) and not _COMPARED.match(rest)
 

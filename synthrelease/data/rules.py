@@ -13,12 +13,12 @@ Two further forms compare columns of numbers, and count conditions on the member
     comparison := column operator sum | "count" "(" rule ("," rule)* ")" operator (number | sum)
     sum        := column (("+" | "-") number)?
 
-Where a compared column has more than 1,000 numbers, its bins are compared. A rule is then true of bins where it is true of all
-numbers in the bins.
+If a compared column has more than 1,000 numbers, its bins are compared instead. A rule is then true of bins if it is true of
+all numbers in the bins.
 
 A rule states what must **never** occur. A missing value makes every comparison except `is missing` unknown, which is neither
-true nor false. A rule excludes a record only where the rule is true. A value outside the public bounds or categories of a
-column is refused as a mistake, because a rule that can never apply gives false comfort.
+true nor false. A rule excludes a record only if the rule is true. A value outside the public bounds or categories of a column
+is refused as a mistake, because such a rule could never apply.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_DEPTH = 100
 LARGEST = 1e15
 """Largest absolute value of a number in a rule or of a bound; all whole numbers up to it are exact as doubles."""
 MOST_NUMBERS = 1000
-"""Largest number of whole numbers of a column for which each number gets an atomic bin, where a rule compares two columns."""
+"""Largest number of whole numbers of a column for which each number gets an atomic bin, if a rule compares two columns."""
 _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*)|([+-]))")
 
 
@@ -55,7 +55,7 @@ class RuleError(Unexpected):
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """The values that a rule may compare a column with.
+    """The values with which a rule may compare a column.
 
     Attributes
     ----------
@@ -267,10 +267,10 @@ class _Parser:
         return self._decides(Count(parts, operator, other, more), (0, len(parts)))
 
     def _sum(self) -> tuple[str, float]:
-        """Parse a column with the number that is added to it."""
+        """Parse a column and the number that is added to it."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
-            raise RuleError("count(...) before the comparison, not behind it", "'count('")
+            raise RuleError("count(...) before the comparison, not after it", "'count('")
         if name not in self.columns:
             raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
         self._check_number(name)
@@ -284,15 +284,13 @@ class _Parser:
     def _check_number(self, name: str) -> None:
         domain = self.columns[name]
         if domain.kind not in ("integer", "real") or domain.bounds is None:
-            raise RuleError(
-                "columns of numbers where two are compared, or one with a count", f"{name!r}, of the kind {domain.kind}"
-            )
+            raise RuleError("numeric columns where a rule compares columns or counts", f"{name!r}, of the kind {domain.kind}")
 
     def _bounds(self, name: str) -> tuple[float, float]:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Return the part of a rule. Raises RuleError if all values of its columns satisfy the part, or none does."""
+        """Return the part of the rule. Raises RuleError if all values of its columns satisfy the part, or none does."""
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
@@ -351,7 +349,7 @@ def comparisons(rule: Rule) -> Iterator[Comparison]:
 
 
 def of_records(rule: Rule) -> Iterator[Gap | Count]:
-    """Yield all parts of a rule that compare two columns, or that count how many conditions hold."""
+    """Yield all parts of a rule that compare two columns, or that count true conditions."""
     return (part for part in walk(rule) if isinstance(part, Gap | Count))
 
 
@@ -367,7 +365,7 @@ def columns_of(rule: Rule) -> set[str]:
 
 
 def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a column has too many numbers to give each its own bin: it is real, or has more than 1,000 whole numbers.
+    """Return whether a column has too many numbers to give each number a bin: it is real, or has more than 1,000 whole numbers.
     Rules then compare its bins.
     """
     return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
@@ -376,7 +374,7 @@ def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> boo
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
     """Return the inner edges that the atomic bins of a numeric column need so that a rule is true or false for whole bins.
 
-    A column with too many numbers that is compared with another column gets edges only from its comparisons with values.
+    If a column with too many numbers is compared with another column, only its comparisons with values give edges.
     """
     if column in by_number(rule) and not has_many_numbers(bounds, whole_numbers=whole_numbers):
         return set(map(float, range(math.ceil(bounds[0]) + 1, math.floor(bounds[1]) + 1)))
@@ -406,24 +404,25 @@ def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
     return {first} if part.operator in ("<", ">=") else {beyond}
 
 
-# A rule is true or false of a bin or a whole record; it is unknown where a value is missing.
+# A rule is true or false for a bin or a whole record; it is unknown if a value is missing.
 #
-# On atomic bins every comparison with a value is decided. On a coarser bin a comparison is true where it is true of all atomic
-# bins in it, false where it is true of none, and otherwise unknown. So a rule that is true of a coarse record is true of every
+# On atomic bins every comparison with a value is decided. On a coarser bin, a comparison is true if it is true for all atomic
+# bins in it, false if it is true for none, and otherwise unknown. So a rule that is true for a coarse record is true for every
 # record in it; the converse need not hold.
 
 Truth = tuple[np.ndarray, np.ndarray]
-"""Two boolean arrays: where a rule is true, and where it is false. It is unknown where both are False."""
+"""Two boolean arrays: the entries for which a rule is true, and the entries for which it is false. The rule is unknown if both
+are False."""
 Bins = Mapping[int, np.ndarray] | Sequence[np.ndarray]
 """The bins of records, by the positions of columns."""
 Range = tuple[np.ndarray, np.ndarray]
-"""Two arrays: the lowest and the highest number; NaN where there is no number."""
+"""Two arrays: the lowest and the highest number; NaN if there is no number."""
 _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> Truth:
-    """Evaluate a rule: return where it is true and where it is false, given a function `leaf` that evaluates its atomic
-    parts.
+    """Evaluate a rule: return the arrays of entries for which it is true and for which it is false. The function `leaf`
+    evaluates its atomic parts.
     """
     if isinstance(rule, Not):
         true, false = truth_of(rule.part, leaf)
@@ -431,7 +430,7 @@ def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> T
     if isinstance(rule, All | Any):
         of_true, of_false = (np.logical_and, np.logical_or) if isinstance(rule, All) else (np.logical_or, np.logical_and)
         true, false = truth_of(rule.parts[0], leaf)
-        for part in rule.parts[1:]:  # one at a time, so that memory does not grow with their number
+        for part in rule.parts[1:]:  # one part at a time, so that memory does not grow with the number of parts
             true_part, false_part = truth_of(part, leaf)
             true, false = of_true(true, true_part), of_false(false, false_part)
         return true, false
@@ -439,7 +438,7 @@ def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> T
 
 
 def of_atoms(part: Comparison, column: Column) -> Truth:
-    """Return two (n_atoms,) arrays: where a comparison is true, and where it is false.
+    """Return two (n_atoms,) arrays: whether a comparison is true, and whether it is false.
 
     Both are False in the bin of missing values, except for the operator `is missing`.
     """
@@ -452,13 +451,13 @@ def of_atoms(part: Comparison, column: Column) -> Truth:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """Return an (n_present,) mask: True where a comparison is true for the values of an atomic bin. The missing bin is left
-    out.
+    """Return an (n_present,) mask: Return an (n_present,) mask of the atomic bins for which a comparison is true. The missing
+    bin is left out.
     """
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
         atom = column.atoms.places.get(rule.value, len(same))
-        same[atom : atom + 1] = True  # no bin where the value is no label, or the label of the missing bin
+        same[atom : atom + 1] = True  # no bin if the value is no label, or is the label of the missing bin
         return same if rule.operator == "==" else ~same
     # every limit is an edge, so an atomic bin satisfies the comparison if and only if its lowest value does
     lowest = (column.bounds or (-math.inf, math.inf))[0]
@@ -476,10 +475,10 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
-    """Return where `difference operator 0` is true, and where it is false, for all differences in the range from `low` to
+    """Return whether `difference operator 0` is true, and whether it is false, for all differences in the range from `low` to
     `high`.
 
-    Both are False where the range is NaN.
+    Both are False if the range is NaN.
     """
     if operator in ("==", "!="):
         same, different = (low == 0) & (high == 0), (low > 0) | (high < 0)
@@ -531,7 +530,7 @@ class RecordRule:
             low, high, has_number = np.full(size, np.inf), np.full(size, -np.inf), ~np.isnan(numbers[0])
             np.minimum.at(low, into[has_number], numbers[0][has_number])
             np.maximum.at(high, into[has_number], numbers[1][has_number])
-            none = low > high  # a bin of missing values holds nothing else
+            none = low > high  # the bin of missing values contains no other values
             return np.where(none, np.nan, low), np.where(none, np.nan, high)
 
         place_of = self.places
@@ -546,7 +545,7 @@ class RecordRule:
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return an (n,) mask: True where the rule is true of a record. `digits` has an (n,) array of bins for each column."""
+        """Return an (n,) mask: True if the rule is true for a record. `digits` has an (n,) array of bins for each column."""
 
         def leaf(part: Comparison | Gap | Count) -> Truth:
             if not isinstance(part, Count):
@@ -559,7 +558,7 @@ class RecordRule:
         return truth_of(self.rule, leaf)[0]
 
     def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Truth:
-        """Return where a comparison or count is true of records, and where it is false.
+        """Return two arrays: whether a comparison or count is true for records, and whether it is false.
 
         Parameters
         ----------

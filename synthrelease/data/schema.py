@@ -20,10 +20,10 @@ from synthrelease.data.layout import CountedIndicators, Layout
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
 
-# Bins as people write them: "<18", "18-19", "18..44", "1500-4499 by 100", ">44".
+# Bins in a notation that people use: "<18", "18-19", "18..44", "1500-4499 by 100", ">44".
 #
 # All bins are left-closed intervals on public numbers. For whole numbers "18-19" is [18, 20); for real numbers intervals are
-# written "500 to 1000" (500 is in, 1000 is not), "<500" and ">=1000".
+# written as "500 to 1000" (500 is inside, 1000 is not), "<500" and ">=1000".
 
 MAX_BINS = 20_000
 """Largest number of bins of one column: more than any table of counts with other columns can store."""
@@ -41,10 +41,10 @@ _PATTERNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalBin:
-    """A left-closed bin [lower, upper) with its label and the representative value used in means and regressions.
+    """A left-closed bin [lower, upper) with its label and the representative value that means and regressions use.
 
-    The representative value is chosen as in the reference release. A bin with a single value has this value, a bounded bin the
-    mean of its limits (2-3 gives 2.5), and an unbounded bin its edge (>10 gives 10).
+    The rule for representative values is the rule of the reference release. A bin with a single value is represented by this
+    value, a bounded bin by the mean of its limits (2-3 gives 2.5), and an unbounded bin by its edge (>10 gives 10).
     """
 
     label: str
@@ -123,7 +123,7 @@ def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> Inte
 
 
 def _closed(first: float, last: float) -> IntervalBin:
-    between = "-" if first >= 0 else " to "  # a spreadsheet would compute -5--3
+    between = "-" if first >= 0 else " to "  # a spreadsheet would read -5--3 as a formula
     label = f"{first:.0f}" if first == last else f"{first:.0f}{between}{last:.0f}"
     return IntervalBin(label=label, lower=first, upper=last + 1, number=(first + last) / 2)
 
@@ -144,7 +144,7 @@ def _increasing(first: float, last: float, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Binning:
-    """One way to bin a column: the labels and representative values of its bins, and the bin of every atomic bin.
+    """One way to divide a column into bins: the labels and representative values of the bins, and the bin of every atomic bin.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class Binning:
     numbers : the representative value of each bin; None for a bin without one (an unordered category).
     of_atom : (n_atoms,) the index of the bin that contains each atomic bin.
     lower, upper : edges of each bin [lower, upper) of a numeric column, without the missing bin; empty for categories.
-    missing : the index of the bin of missing values, always the last one; None where the column has no such bin. This bin
+    missing : the index of the bin of missing values, always the last one; None if the column has no such bin. This bin
         contains only the atomic bin of missing values, and its number is None.
 
     Raises
@@ -200,7 +200,7 @@ class Binning:
 
     @property
     def present(self) -> int:
-        """Number of bins that hold values: all but the missing bin."""
+        """Number of bins that contain values: all bins except the missing bin."""
         return len(self) - (self.missing is not None)
 
     def refines(self, coarser: Binning) -> bool:
@@ -209,7 +209,8 @@ class Binning:
         return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
     def map_to(self, coarser: Binning) -> np.ndarray:
-        """Return the (n_bins,) indices of the coarser bins that contain the bins. Raises ValueError if there are none."""
+        """Return the (n_bins,) indices of the coarser bins that contain the bins. Raises ValueError if the bins do not lie
+        within coarser bins."""
         if not self.refines(coarser):
             raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
         into = np.zeros(len(self), dtype=np.int64)
@@ -227,21 +228,21 @@ class Column:
     description, unit : the steward's texts for the documents of the release.
     source, part : the column of the file, and "year" or another of `dates.PARTS` where only that part of a date is used.
     minus : a column of the file with an earlier date. The column then is the number of days from that date to the date in
-        `source`, or with part "year" the number of completed years. None for other columns.
-    dates, minus_dates : the formats of the dates in `source` and in `minus`; None where no dates are read.
+        `source`, or with part "year" the number of completed years. `minus` is None for other columns.
+    dates, minus_dates : the formats of the dates in `source` and in `minus`; None if no dates are read.
     bounds : public (lowest, highest) value of a numeric column.
     bounds_by : the person or source that stated the bounds.
     edges : inner edges of the atomic bins of a numeric column, increasing; atomic bin i is [edges[i-1], edges[i]).
-    step : step of the grid on which the own values of rows are counted; each value counts as the number of its atomic bin,
-        which is within half a step. None where no criterion computes with own values; the atomic bins are then as wide as bins
-        and rules allow.
+    step : step of the grid to which the exact values of rows are rounded; each value counts as the number of its atomic bin,
+        which is within half a step. `step` is None if no criterion computes with exact values; the atomic bins are then as wide
+        as bins and rules allow.
     values : for a category column, the atomic bin of each listed text.
     missing, outside : the public rules for missing values, and for values outside the bounds or categories: "drop" excludes the
-        row, "clip" (numeric columns only) takes the nearest bound, "error" stops, and "bin" gives missing values, or texts that
-        no category lists, a bin of their own.
-    missing_label : the label of the bin of missing values in the release; empty where there is no such bin.
-    outside_label : the category of texts that are not listed; empty where there is no such category.
-    characters : how many of the first characters of a text are its code; None for all characters.
+        row, "clip" (numeric columns only) takes the nearest bound, "error" stops the program, and "bin" gives a separate bin to
+        missing values, or to texts that no category lists.
+    missing_label : the label of the bin of missing values in the release; empty if there is no such bin.
+    outside_label : the category of texts that are not listed; empty if there is no such category.
+    characters : the number of first characters of a text that form its code; None for all characters.
     missing_values : texts that mean a missing value in this column, in addition to the texts for the whole file.
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
     atoms : the atomic bins, as a binning.
@@ -280,7 +281,7 @@ class Column:
 
     @property
     def unlisted(self) -> int | None:
-        """Return the atomic bin of the texts that no category lists; None where there is no such bin."""
+        """Return the atomic bin of the texts that no category lists; None if there is no such bin."""
         return self.atoms.labels.index(self.outside_label) if self.outside_label else None
 
     @property
@@ -292,7 +293,7 @@ class Column:
 
 
 NO_MARK = "none of them"
-"""The bin of rows without an indicator, in a column that shows which indicators a row has. No column has such a name."""
+"""The bin of rows without an indicator, for a column that shows which indicators a row has. No column has such a name."""
 
 
 def label_of_set(names: Sequence[str]) -> str:
@@ -355,7 +356,7 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformation:
-    """A choice of one binning for each column: the public map from atomic cells to the cells of one candidate."""
+    """A choice of one binning for each column: the public map from atomic cells to the cells of a candidate."""
 
     schema: Schema
     binnings: tuple[Binning, ...]
@@ -379,7 +380,8 @@ class Transformation:
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """Return for each column how many of its first bins are ordered, one step apart; 0 for a column without an order."""
+        """Return for each column the number of its first bins that are ordered, one step apart; 0 for a column without an
+        order."""
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
@@ -391,13 +393,13 @@ class Transformation:
         return self.binning(column).known_numbers
 
 
-# The public grid on which the own values of a numeric column are counted: each value counts as the nearest multiple of a step.
-# A thousandth of the range is accurate enough for every mean that a release can state, and limits the number of cells of a
-# large register. Representative values of bins are put on a finer grid (`in_steps`) where limits of exact sums are needed.
-# Where noisy sums of own values are measured, a row adds an `OwnValue`, or a product of several, on a grid of its own.
+# The public grid for the exact values of a numeric column: each value counts as the nearest multiple of a step. A thousandth of
+# the range is accurate enough for every mean that a release can state. It also limits the number of cells of a large register.
+# If limits of exact sums are needed, representative values of bins are rounded to a finer grid (`in_steps`). If noisy sums of
+# exact values are measured, a row adds an `OwnValue`, or a product of several, on a separate grid.
 
 VALUES = 1000
-"""Largest number of steps between the bounds of a column where the specification states no step."""
+"""Largest number of steps between the bounds of a column for which the specification states no step."""
 
 STEPS = 2**12
 """Number of equal steps between the lowest and the highest score of a cell; scores are rounded to these steps."""
@@ -458,18 +460,18 @@ def value_limits(
     upper: Sequence[float],
     bounds: tuple[float, float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (n_bins,) arrays: the lowest and the highest value of a row in each bin that contains values; NaN where there
+    """Return two (n_bins,) arrays: the lowest and the highest value of a row in each bin that contains values; NaN if there
     is no number.
 
     The largest whole number of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the column,
-    because values beyond the bound are excluded or count as the bound. The value of a category is its representative value.
+    because values beyond the bound are excluded or counted as the bound. The value of a category is its representative value.
 
     Parameters
     ----------
     kind : "integer", "real" or "category".
     numbers : the representative values of the bins, used for categories alone.
     lower, upper : edges of the bins [lower, upper) of a numeric column; infinite where a bin is unbounded.
-    bounds : public bounds of a numeric column; None where there are none.
+    bounds : public bounds of a numeric column; None if there are none.
     """
     if kind == "category":
         same = np.array([math.nan if number is None else number for number in numbers], dtype=float)
@@ -484,8 +486,8 @@ FINEST = 2**12
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """Return (n_bins,) clipped numbers minus `middle` in whole steps, 0 for a bin without a number, and a bound on the rounding
-    error.
+    """Return (n_bins,) clipped numbers minus `middle` in whole steps, with 0 for a bin without a number, and a bound on the
+    rounding error.
     """
     step = (highest - lowest) / FINEST
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
@@ -495,10 +497,10 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
 
 @dataclass(frozen=True, kw_only=True)
 class OwnValue:
-    """The own value of a row in one column, clipped to limits, minus a centre.
+    """The exact value of a row in one column, clipped to limits, minus a centre.
 
-    A row without a value counts as the centre, or as the limit nearest to the centre. In a released table the representative
-    value of a row's bin takes the place of the own value.
+    A row without a value counts as the centre, or as the limit nearest to the centre. In a released table, the representative
+    value of a row's bin replaces the exact value.
     """
 
     column: str
@@ -507,7 +509,7 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the (n,) amounts that own or representative values add; NaN in `numbers` means no value."""
+        """Return the (n,) amounts that exact or representative values add; NaN in `numbers` means no value."""
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
@@ -526,7 +528,8 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table on its released bins. A criterion's text, sensitivity and bounds depend only on such facts.
+    """A column of a released table on its released bins. The text, sensitivity and bounds of a criterion depend only on such
+    public facts.
 
     Attributes
     ----------
@@ -538,9 +541,9 @@ class PublishedColumn:
     lower, upper : edges of each bin [lower, upper), without the missing bin; infinite where a bin is unbounded; empty for
         categories.
     categories : for a category column, the categories in each bin; none in the missing bin.
-    missing : the index of the bin of missing values, the last one; None where the column has no such bin.
+    missing : the index of the bin of missing values, the last one; None if the column has no such bin.
     bounds : public bounds of the values behind the bins of a numeric column.
-    step : step of the grid on which own values of rows were counted; None where no criterion computed with own values.
+    step : step of the grid on which own values of rows were counted; None if no criterion computed with own values.
     clipped : whether values beyond the bounds were counted as the nearest bound.
     """
 
@@ -586,7 +589,7 @@ class PublishedColumn:
 
     @property
     def present(self) -> int:
-        """Number of bins that hold values: all but the missing bin."""
+        """Number of bins that contain values: all bins except the missing bin."""
         return len(self.labels) - (self.missing is not None)
 
     @property

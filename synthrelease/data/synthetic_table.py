@@ -1,4 +1,4 @@
-"""Define the interface of a synthetic table for criteria, and an order of its cells for systematic sampling."""
+"""Define the interface of a synthetic table for criteria, and an order of cells for systematic sampling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
     bins.
 
     Sampling at equal distances along this order (systematic sampling) preserves the totals of rare bins nearly exactly. If the
-    cells of two bins alternated, such sampling could take all cells of one bin and no cells of the other. Cells that have only
+    cells of two bins alternated, such sampling could take all cells of one bin and none of the other. Cells that have only
     frequent bins are in the order of their bins, so that sampling exchanges rows between similar cells.
 
     Parameters
@@ -36,7 +36,7 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
     every = np.concatenate(totals)
     order = np.argsort(every, kind="stable")
     ranks = np.empty(len(every), dtype=np.min_scalar_type(len(every)))
-    ranks[order] = np.arange(len(every))  # ranks by total, column and position do not mix bins with equal totals
+    ranks[order] = np.arange(len(every))  # sorting by total, column and position does not mix bins with equal totals
     ranks[every * rows >= RARE * weights.sum()] = np.iinfo(ranks.dtype).max
     starts = np.cumsum([0, *sizes[:-1]])
     rarest = np.full(len(weights), np.iinfo(ranks.dtype).max, dtype=ranks.dtype)

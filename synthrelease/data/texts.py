@@ -57,8 +57,8 @@ def bare(text: str) -> str:
 
 
 def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the groups of distinct texts that look alike: they differ only in hidden characters, composed letters or outer
-    spaces.
+    """Return the groups of distinct texts that look alike because they differ only in hidden characters, composed letters or
+    outer spaces.
     """
     groups = defaultdict[str, list[str]](list)
     for text in texts:
@@ -72,9 +72,9 @@ def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
 # invisible characters. Which text starts a cell depends on the delimiter in the reader's country, so the text after every
 # comma, semicolon, tab, bar, quote and line break is checked (OWASP, "CSV Injection").
 #
-# Every spreadsheet reads a negative number such as -1 or -2.5 as a number, so it is allowed. A single "-" and "+1" are
-# harmless, too, but "-" begins a formula when somebody continues to type, and "+1" loses its sign when the file is saved again.
-# So labels of this form are refused. The private file may still contain such a text (`categories = { none = ["-"] }`).
+# Every spreadsheet reads a negative number such as -1 or -2.5 as a number, so it is allowed. A single "-" and "+1" are also
+# harmless at first. But "-" begins a formula when somebody continues to type, and "+1" loses its sign when the file is saved
+# again. So labels of this form are refused. The private file may still contain such a text (`categories = { none = ["-"] }`).
 
 _SEPARATORS = re.compile("[,;|\"'\t\r\n\v\f\x85\u2028\u2029]")
 _INVISIBLE = " \u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
@@ -83,16 +83,17 @@ _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 
 
 def is_executable(text: str) -> bool:
-    """Return whether a spreadsheet might read the text, or a part of it that becomes a cell, as a formula."""
+    """Return whether a spreadsheet might read the text, or a part that becomes a cell, as a formula."""
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
-        return True  # some spreadsheets start a formula after these
+        return True  # some spreadsheets start a formula after these characters
     if _NEGATIVE.fullmatch(cells[-1]):
         cells.pop()  # only a number at the very end: with another delimiter "-1, x" is one cell
     return any(cell.startswith(_STARTS) for cell in cells)
 
 
-# Commands are shown as a user would type them: the program as it was started, and words in quotes where the shell needs quotes.
+# Commands are shown as a user would type them: the name by which the program was started, and words in quotes if the shell
+# needs quotes.
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./\\:=+-]+")
 _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
@@ -100,7 +101,7 @@ _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a word, quoted so that the shell passes it on unchanged: PowerShell on Windows, a POSIX shell elsewhere."""
+    """Return a word with quotes, so that the shell passes it on unchanged: PowerShell on Windows, a POSIX shell elsewhere."""
     text = str(word)
     if powershell:
         return text if _PLAIN.fullmatch(text) else "'" + _QUOTES.sub(r"\1\1", text) + "'"

@@ -2,10 +2,10 @@
 
 The method is raking (Deming & Stephan 1940). The weight of a cell is its starting weight times one factor for each margin,
 truncated at the public floor and cap. The factors of a margin are multiplied by total / weighted count, margin after margin,
-until all margins are met. Without truncation this is iterative proportional fitting. With limits it is the truncated method of
-Deville & Särndal (1992, case 7 of their table 1): it finds the smallest change of the starting weights, as a relative entropy,
-that meets the margins within the limits. A step never overshoots its total, because truncating t times a number, for t above 1,
-gives at most t times the truncated number.
+until all margins are met. Without truncation this is iterative proportional fitting. With limits, raking is the truncated
+method of Deville & Särndal (1992, case 7 of their table 1). It finds the smallest change of the starting weights, as a relative
+entropy, that meets the margins within the limits. A step never goes beyond its total, because truncating t times a number, for
+t above 1, gives at most t times the truncated number.
 
 The weights are a function of the released table and of published totals, so they have no privacy cost. Rows with the same
 combination of groups and starting weight have the same weight. These combinations are sorted, so the sums do not depend on the
@@ -36,10 +36,9 @@ WEIGHT = "weight"
 class Margin:
     """Published totals for all combinations of groups of some columns.
 
-    Attributes
-    ----------
+    Attributes ----------
     columns : the names of the columns.
-    labels : per column, the label of each group, in the order in which they are neighbours.
+    labels : per column, the labels of its groups, in order.
     into : per column, (n_bins,) the group of every bin: of the atomic bins in a specification, of the released bins for a
         table.
     totals : one number of at least 0 for each combination of groups; the group of the last column changes fastest.
@@ -84,12 +83,12 @@ class Margin:
         return replace(self, into=tuple(into))
 
     def cells(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the (n,) cell of this margin for every row or cell of a table, from the (n,) bins of its columns."""
+        """Return the (n,) index of this margin's cell for every row or cell of a table, from the (n,) bins of its columns."""
         groups = [np.asarray(into)[columns[column]] for column, into in zip(self.columns, self.into, strict=True)]
         return np.ravel_multi_index(groups, self.shape)
 
     def joined(self, axis: int, first: int) -> Margin:
-        """Return the margin after merging two neighbouring groups of a column, `first` and the next one."""
+        """Return the margin after merging two neighbouring groups of a column: the group `first` and the next group."""
         labels = list(self.labels[axis])
         labels[first : first + 2] = [f"{labels[first]} or {labels[first + 1]}"]
         into = tuple(group - (group > first) for group in self.into[axis])
@@ -109,8 +108,8 @@ class Calibration:
     Attributes
     ----------
     source : the publication that states the totals.
-    margins : the totals; empty where every row keeps its starting weight.
-    start : the column whose representative values are the starting weights; None where all starting weights are equal.
+    margins : the totals; empty if every row keeps its starting weight.
+    start : the column whose representative values are the starting weights; None if all starting weights are equal.
     floor, cap : the smallest and the largest weight, relative to the mean weight (total / number of rows).
     tolerance : largest relative difference between a weighted count and its total.
     collapse : columns whose neighbouring groups may be merged, in the order in which they are tried.
@@ -203,11 +202,12 @@ def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
 MOST_CYCLES = 2000
 """Largest number of cycles through all margins. Margins that can be met are met in far fewer cycles."""
 CLOSE = 1e-9
-"""Relative deviation from the totals at which raking stops. It also stops within half the tolerance once a cycle improves the
+"""Relative deviation from the totals at which raking stops. Raking also stops within half the tolerance if a cycle improves the
 deviation by less than 1%.
 """
 DIGITS = 9
-"""Number of significant digits of a weight. The sums that determine a weight are accurate to more digits on every machine."""
+"""Number of significant digits of a weight. The sums that determine a weight are accurate to more than this number of digits on
+every machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +253,7 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
     Parameters
     ----------
     calibration : totals and limits, on the bins of the table.
-    start : (n_bins,) positive representative values of the bins of `calibration.start`; None where all starting weights are
+    start : (n_bins,) positive representative values of the bins of `calibration.start`; None if all starting weights are
         equal.
 
     Raises
@@ -340,7 +340,7 @@ def _rake(
     margin = margins[int(np.argmax(deviations))]
     raise NotCalibrated(
         f"after {MOST_CYCLES} cycles of raking a weighted count of the margin {margin.name} still differed by "
-        f"{100 * worst:.3g}% from its total: with the rows of this table the margins cannot be met together"
+        f"{100 * worst:.3g}% from its total: with the rows of this table the margins cannot all be met"
     )
 
 
@@ -363,7 +363,7 @@ def _with_enough_rows(
 
     Each step takes the first cell that fails, and the first column of `collapse` that has more than one group left. It merges
     the cell's group of this column with the neighbouring group that has fewer rows. Whole groups are merged, so the cells
-    remain all combinations of groups.
+    remain the combinations of all groups.
 
     Raises
     ------
@@ -399,7 +399,7 @@ def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
 
 
 def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits: tuple[float, float]) -> str:
-    """Return a sentence that states why a cell cannot reach its total."""
+    """Return a sentence that explains why a cell cannot reach its total."""
     name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
         return f"no released row is in {name}, which has a total of {totals[cell]:.9g} in the margin {margin.name}"

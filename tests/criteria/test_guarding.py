@@ -174,5 +174,5 @@ def test_plan_tells_what_can_be_told_without_data(tmp_path: Path) -> None:
     assert [name for name, _ in doubts(beyond, 400)] == ["marginals"]
     noisy = load_spec(write_config(tmp_path, {"threshold = 0.9": "threshold = 0.01"}))
     ((name, text),) = doubts(noisy, 400)
-    assert (name, "its noise is large beside its threshold" in text) == ("marginals", True)
+    assert (name, "its noise is large compared with its threshold" in text) == ("marginals", True)
     assert doubts(noisy, 10_000) == []

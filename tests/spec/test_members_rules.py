@@ -162,11 +162,11 @@ WRONG = {
     "count(age == 3 > 1": r"expected '\)'",
     "rent < count(age == 3)": r"count\(...\) before the comparison",
     "count(age == 3) > 3": r"some values within the bounds meet and others do not",
-    "count(age == 3) > town": r"columns of numbers .*'town', of the kind category",
+    "count(age == 3) > town": r"numeric columns .*'town', of the kind category",
     "age > first.wage - 1": r"columns of members",
     "age > first.age * 2": r"a column, an operator or a value",
     "age > first.age + 4": r"some values within the bounds meet and others do not",
-    "work == first.work": r"columns of numbers .*'work_2', of the kind category",
+    "work == first.work": r"numeric columns .*'work_2', of the kind category",
 }
 
 
@@ -190,7 +190,7 @@ def test_what_is_asked_of_a_table_neither_compares_columns_nor_counts() -> None:
     [
         ("never = \"count(year < 3, face == 'head') > 1\"", r"no count without \[members\]"),
         ('never = "year > other"', r"applies_to = \['synthetic'\], because columns of a row are compared by their bins"),
-        ('never = "year > face"\napplies_to = ["synthetic"]', "columns of numbers where two are compared"),
+        ('never = "year > face"\napplies_to = ["synthetic"]', "numeric columns where a rule compares"),
     ],
 )
 def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, message: str, tmp_path: Path) -> None:
