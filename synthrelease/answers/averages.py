@@ -573,7 +573,8 @@ def _averages(
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
     """Return the variance by the stated design effect, divided by the variance that the weights cause; at least 1.
 
-    Parameters ----------
+    Parameters
+    ----------
     simple : covariance matrix of the two sums over simple random samples of equal size; `sampling` is the matrix over samples
         drawn with these weights.
     """

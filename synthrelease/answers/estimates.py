@@ -51,7 +51,7 @@ ROBUST = "Population: variances around the line may differ between rows (robust 
 OF_MEMBERS = (
     "Members: the sample consists of roots with all their members. The similarity of members is estimated if a noisy table "
     "contains two "
-    "members of a root. Otherwise the members of a root are taken as equal, so intervals are wider than necessary."
+    "members of a root. Otherwise members are taken as completely alike, so intervals are wider than necessary."
 )
 SELECTED = (
     "The noise decides which noisy tables were published, and on which bins: at most {times:.3g} choices were possible on "

@@ -389,7 +389,8 @@ _SHARE_OF_MEASURED = 0.5
 class Limit:
     """The upper limit of one criterion's true error.
 
-    Attributes ----------
+    Attributes
+    ----------
     index : position of the criterion in the release.
     score : its released criterion value.
     limit : the upper limit of the true error, in the unit of the criterion value; infinite if the criterion value gives no

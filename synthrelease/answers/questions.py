@@ -330,7 +330,8 @@ def tells_values(column: PublishedColumn) -> bool:
 def check_numbers(release: AskedOf, name: str) -> None:
     """Check that a column exists and has a number for every bin of values.
 
-    Raises ------
+    Raises
+    ------
     InputError : when the column does not exist, or a bin has no number.
     """
     if name not in release.by_name:
@@ -478,7 +479,8 @@ def _weight(text: str, release: AskedOf) -> str:
 def _check_order(release: AskedOf, name: str) -> None:
     """Check that a column exists and that its bins have an order.
 
-    Raises ------
+    Raises
+    ------
     InputError : when the column does not exist, or its bins have no order.
     """
     if name not in release.by_name:

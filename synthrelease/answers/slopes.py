@@ -203,7 +203,8 @@ def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
     """Check that the columns' variation in X'X is larger than its noise.
 
-    Raises ------
+    Raises
+    ------
     InputError : when the noise may hide the variation.
     """
     size = len(on) + 1

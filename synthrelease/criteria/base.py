@@ -181,7 +181,9 @@ class Criterion(SpecTable):
         ----------
         limits : the limits of the `measured_sums`, in the same order.
 
-        Returns ------- The bound; NaN if the table fails for every possible original table.
+        Returns
+        -------
+        The bound; NaN if the table fails for every possible original table.
         """
         raise NotImplementedError
 

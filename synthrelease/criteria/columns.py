@@ -142,7 +142,8 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 class MarginalCriterion(Criterion):
     """The base class of criteria that compare marginal tables. It chooses the tables.
 
-    Attributes ----------
+    Attributes
+    ----------
     largest : the largest number of columns of a compared table; all tables of at most this number of columns are compared. By
         default, all tables are compared for up to eight columns, tables of at most three columns for up to 84 columns, and
         tables of at most two for more. These defaults do not apply if `tables` is given. Example: `largest = 3`.

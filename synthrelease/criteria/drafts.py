@@ -157,7 +157,8 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 class CriterionDraft:
     """The draft of one criterion: its TOML keys in order, and a remark. Threshold and epsilon are starting values.
 
-    Attributes ----------
+    Attributes
+    ----------
     seen : a text with criterion values on the public file: between its two halves, for noisy fits, and for independent columns.
     about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
         criterion value is relative.

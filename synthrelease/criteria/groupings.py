@@ -224,7 +224,7 @@ class InGroups(OfMembers):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.by and not self.overall:
-            yield "a column in `by`, or overall = true"
+            yield "there must be a group-by column, or overall = true"
 
     @property
     def read(self) -> tuple[str, ...]:

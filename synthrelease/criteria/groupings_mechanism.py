@@ -97,7 +97,8 @@ class RowsOfGroups:
     """Compute, for every group, the number of rows with a value and the sum of the differences of these values from a public
     centre.
 
-    Attributes ----------
+    Attributes
+    ----------
     column : the column with the values.
     range : the limits to which values are clipped.
     centre : the middle of the range.

@@ -118,7 +118,7 @@ class MeanOfRoots(Criterion):
             yield "range must give the limits to which a root's number is clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
-            yield "a column in `by`, or overall = true"
+            yield "there must be a group-by column, or overall = true"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema

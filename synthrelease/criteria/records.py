@@ -195,7 +195,8 @@ class Records:
 class RegressionColumns:
     """The columns of a regression, and the values that rows of both tables have in it.
 
-    Attributes ----------
+    Attributes
+    ----------
     transformation : the bins of both tables.
     names : the names of the features, then of the target.
     wanted : the public bins of the `representation`.

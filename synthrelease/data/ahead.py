@@ -50,7 +50,8 @@ class Ahead(Generic[Part, Result]):
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
         """Return the next part and its result; None at the end. An error of reading or processing the part is raised here.
 
-        Parameters ----------
+        Parameters
+        ----------
         ahead : whether to start processing later parts as well.
         """
         while not self._ended and len(self._waiting) < (self._threads + 1 if ahead else 1):

@@ -106,7 +106,8 @@ class Layout:
 class CountedIndicators:
     """One column combines a group of indicator columns. This rule computes its atomic bin from the bins of those columns.
 
-    Attributes ----------
+    Attributes
+    ----------
     column : the position of the combining column in the layout.
     marks : for each column of the group, by position, the (n_atoms,) amounts that a row with each atomic bin adds to the sum.
         Every column adds another power of 2 for a row with the indicator, and 0 for other rows.

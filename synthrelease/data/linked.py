@@ -170,7 +170,8 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
     """Rewrite a condition on columns of a member for the member at position `place`, from 1, of the wide record.
 
-    Parameters ----------
+    Parameters
+    ----------
     other : the position of the member that other.NAME means; first.NAME means the first member.
     """
     places = {FIRST: 1, OTHER: other or place, "": place}

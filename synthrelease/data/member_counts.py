@@ -110,7 +110,8 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 class RowsOnBins:
     """Counts the members' rows of tables on the bins of a transformation.
 
-    Attributes ----------
+    Attributes
+    ----------
     rows : the definition of the rows that a root makes.
     wide : the transformation of the wide record.
     own : the columns whose exact values are counted; all slots have the same atomic bins in these columns.

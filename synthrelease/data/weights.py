@@ -36,7 +36,8 @@ WEIGHT = "weight"
 class Margin:
     """Published totals for all combinations of groups of some columns.
 
-    Attributes ----------
+    Attributes
+    ----------
     columns : the names of the columns.
     labels : per column, the labels of its groups, in order.
     into : per column, (n_bins,) the group of every bin: of the atomic bins in a specification, of the released bins for a
@@ -340,7 +341,7 @@ def _rake(
     margin = margins[int(np.argmax(deviations))]
     raise NotCalibrated(
         f"after {MOST_CYCLES} cycles of raking a weighted count of the margin {margin.name} still differed by "
-        f"{100 * worst:.3g}% from its total: with the rows of this table the margins cannot all be met"
+        f"{100 * worst:.3g}% from its total: with the rows of this table the margins cannot be met together"
     )
 
 

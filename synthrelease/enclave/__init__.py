@@ -1,1 +1,1 @@
-"""Read private files into counts, and guard these counts. Only `spend` (in `door`) opens them."""
+"""Read private files into counts, and guard these counts. Only `spend` (in `door`) gives access to them."""

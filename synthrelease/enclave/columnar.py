@@ -1,8 +1,8 @@
 """Read Parquet files, and convert columns of Arrow (which databases also provide) to texts.
 
-Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A moment is
-written as date, space and time of day, in the time zone of its column. A boolean is "True" or "False". A dictionary column has
-the texts of its values.
+Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A date with
+a time is written as date, space and time of day, in the time zone of its column. A boolean is "True" or "False". A dictionary
+column has the texts of its values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uu
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14
-"""Largest range of whole numbers that are used directly as codes, counted from the smallest number."""
+"""Whole numbers are used directly as codes if their range, counted from the smallest number, is at most this."""
 
 
 class StringTexts(LazyTexts):
@@ -46,7 +46,7 @@ class StringTexts(LazyTexts):
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers in texts with an optional minus, digits and one decimal mark, as `float` reads them.
 
-        pyarrow rounds such texts correctly. Other numbers, such as 1e5 or " 1", are not marked as known.
+        pyarrow rounds such texts correctly. The mask is False for other numbers, such as 1e5 or " 1".
         """
         from pyarrow import compute
 
@@ -143,7 +143,7 @@ def as_texts(array: Any) -> Texts:
     if types.is_integer(array.type) and not array.null_count and len(array):
         values = whole_array(array)
         low, high = int(values.min()), int(values.max())
-        if high - low < _NARROW and max(-low, high) < 2**62:  # a tenth of the time of telling them apart
+        if high - low < _NARROW and max(-low, high) < 2**62:  # this takes a tenth of the time of comparing the texts
             return Texts(
                 texts=NumberTexts(np.arange(low, high + 1)), codes=(values.astype(np.int64) - low).astype(np.int32), typed=True
             )
@@ -158,7 +158,8 @@ def as_texts(array: Any) -> Texts:
 
 
 def whole_array(array: Any) -> np.ndarray:
-    """Return the numbers of an Arrow array without nulls. Arrow's own `to_numpy` would load pandas, taking half a second."""
+    """Return the numbers of an Arrow array without nulls. Arrow's method `to_numpy` would load pandas, which takes half a
+    second."""
     return np.from_dlpack(array)
 
 
@@ -178,7 +179,7 @@ def _texts_of(values: Any) -> Sequence[str | None]:
 def _is_utf_8(values: Any) -> bool:
     try:
         values.validate(full=True)
-    except Exception:  # whatever the library raises; such a text is no value
+    except Exception:  # the library may raise any error; such a text is no value
         return False
     return True
 
@@ -212,7 +213,7 @@ def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_byte
         check_header(schema.names, needed)
         for name in needed:
             check_type(name, schema.field(name).type, "Parquet")
-    # as dictionaries, which store a text that many rows share only once
+    # as dictionaries, which store a text only once if many rows share it
     texts = [name for name in needed if is_text(schema.field(name).type)]
     with file.open("rb") as source, pq.ParquetFile(source, read_dictionary=texts) as opened:
         check_parquet(opened.metadata, needed)

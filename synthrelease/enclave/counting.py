@@ -23,8 +23,8 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""Parts of keys of `CountedRows.misfits`. With READ as the kind, the rows read are counted. With KEYS as the column, members
-without a root are counted."""
+"""Parts of the keys of `CountedRows.misfits`. With READ as the kind, the rows read are counted. With KEYS as the column,
+members without a root are counted."""
 
 DENSE = 2**24
 """Largest number of cells that are counted in one array (128 MiB; only the used part takes memory)."""
@@ -37,9 +37,8 @@ class CountedRows:
     Attributes
     ----------
     cells : counts of the rows that have a bin in every column.
-    n_rows : number of all rows. If a key identifies persons, this is the largest possible number of records of that many
-        persons.
-    problems : (column, kind) of forbidden values that occurred. If there are any, the cells are not used.
+    n_rows : number of all rows. If a key identifies persons, `n_rows` is the largest possible number of records of that many
+        persons. problems : (column, kind) of forbidden values that occurred. If there are any, the cells are not used.
     misfits : number of rows with a value without a bin, by (column, kind); number of rows read, by (column, READ).
     divided : whether rows of one key are in several files that are read separately.
     """
@@ -89,7 +88,7 @@ class BinRule:
         """
         schema = self._schema
         of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
-        for counter in schema.counted:  # a row without a bin in a counted column is left out anyway
+        for counter in schema.counted:  # rows without a bin in a counted column are left out anyway
             rows = number_of_indicators(counter, {index: np.maximum(of_file[index].rows(), 0) for index in counter.marks})
             of_file[counter.column] = Digits(of_text=np.arange(len(schema.columns[counter.column].atoms)), codes=rows)
         digits = [of_file[index] for index in range(len(schema.columns))]
@@ -113,9 +112,9 @@ class BinRule:
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins, where texts that are not a number or a date count as missing values.
+    """Return the bins; texts that are not a number or a date count as missing values.
 
-    They get the bin of missing values, or MISSING if the column has no such bin.
+    Such texts get the bin of missing values, or MISSING if the column has no such bin.
     """
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
@@ -159,6 +158,6 @@ class CellCount:
 
 
 def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
-    """Return an (n_rows,) mask of the rows that have a bin in every column; None if all rows have one."""
+    """Return an (n_rows,) mask of the rows that have a bin in every column; None if all rows have a bin in every column."""
     without = [column for column in digits if column.of_text.min(initial=0) < 0]
     return np.all([(column.of_text >= 0)[column.codes] for column in without], axis=0) if without else None

@@ -48,7 +48,7 @@ from synthrelease.sources.tables import LONGEST_TEXT
 _MOST_BYTES = 4
 """Largest number of bytes of a character in UTF-8."""
 STRAY_LETTERS = "synthrelease.stray_letters"
-"""Name of the error handler with which Python's decoders read bytes that are not UTF-8 as Windows-1252."""
+"""Name of an error handler: with it, Python's decoders read bytes that are not UTF-8 as Windows-1252."""
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
@@ -177,8 +177,9 @@ def _without_half_a_letter(block: bytes) -> bytes:
 # Lines of CSV in which nothing can be read in two ways, read several times faster than by Python's `csv`.
 #
 # pyarrow's reader is fast, but accepts files that `csv` in strict mode refuses: zero bytes, text after a closing quote, a quote
-# that is never closed. So it gets only lines for which both must give the same fields; the places of quotes and line ends show
-# this beforehand. `csv` reads all other lines, and all lines that pyarrow refuses, and says what is wrong with them.
+# that is never closed. So pyarrow gets only lines for which both readers must give the same fields; the positions of quotes and
+# line ends show this beforehand. `csv` reads all other lines, and all lines that pyarrow refuses, and says what is wrong with
+# them.
 
 _DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '
@@ -232,7 +233,7 @@ class PlainReader:
                     include_columns=self._places, column_types=dict.fromkeys(self._places, pa.string()), check_utf8=False
                 ),
             )
-        except pa.ArrowException:  # for example a row of another length; `csv` will say which
+        except pa.ArrowException:  # for example a row of another length; `csv` will report it
             return None
 
 
@@ -367,10 +368,12 @@ def longest_field() -> Iterator[None]:
 
 
 class _Lines:
-    """An iterator over lines with their ends. It refuses a line that is too long for a table before the line fills the memory.
+    """An iterator over lines with their line ends. The iterator refuses a line that is too long for a table before the line
+    fills the memory.
 
     `waiting` holds the unread lines of the current blocks. `length` counts the characters of the current record, and `blank`
-    the consecutive blank lines. The reader resets both after each record, and after lines that it read elsewhere.
+    the consecutive blank lines. The reader resets `length` and `blank` after each record, and after lines that were read
+    elsewhere.
     """
 
     def __init__(self, blocks: Blocks, encoding: str, size: int):

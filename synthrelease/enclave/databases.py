@@ -76,10 +76,10 @@ class _Column:
     """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal, and if
     both or neither of them are typed values.
 
-    Texts are cached for the types in `_SAME_TEXT`: within such a type, equal values have equal texts. Each type has its own
-    cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal
-    floats are the same number. A NaN equals nothing. For other types the text is made each time, because some decimals cannot
-    be compared, and equal moments may have different offsets.
+    Texts are cached for the types in `_SAME_TEXT`, because within such a type, equal values have equal texts. Each type has its
+    own cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal floats
+    are the same number. A NaN equals nothing. For other types the text is made each time, because some decimals cannot be
+    compared, and equal moments may have different offsets.
     """
 
     _SAME_TEXT = (str, int, float, bool, date)
@@ -92,9 +92,7 @@ class _Column:
 
     def add(self, values: Sequence[Any]) -> None:
         kinds = set(map(type, values)) - {type(None)}
-        if (
-            len(kinds) == 1 and (remembered := self._known.get(next(iter(kinds)))) is not None
-        ):  # and None, which equals nothing else
+        if len(kinds) == 1 and (remembered := self._known.get(next(iter(kinds)))) is not None:  # None equals no other value
             self._codes.extend(map(remembered, values))
         else:
             self._codes.extend(map(self._place, values))
@@ -130,7 +128,7 @@ def value_text(value: Any) -> str | None:
         return decimal_text(str(value))
     if isinstance(value, datetime) and value.utcoffset() is not None:
         return _utc(value)
-    if isinstance(value, timedelta):  # how MariaDB gives a time of day
+    if isinstance(value, timedelta):  # MariaDB gives a time of day in this form
         return str((datetime.min + value).time()) if timedelta(0) <= value < timedelta(days=1) else NO_VALUE
     return str(value) if isinstance(value, (date, time)) or type(value).__name__ == "UUID" else NO_VALUE
 
@@ -138,7 +136,7 @@ def value_text(value: Any) -> str | None:
 def _utc(moment: datetime) -> str:
     try:
         return str(moment.astimezone(UTC))
-    except OverflowError:  # before the year 1 there
+    except OverflowError:  # the date is before the year 1
         return NO_VALUE
 
 

@@ -3,7 +3,7 @@ counts.
 
 A function without a PrivateCounts in its signature cannot see private data. `spend` checks the charge against the plan before
 it passes the counts to a mechanism. The selection theorem does not cover a failure of the mechanism (theory 2.7, failures). So
-a failure ends the run, with one error message for all causes.
+a failure ends the run, with the same error message for all causes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _AT_ONCE = 2**20
 """Largest number of random numbers that are drawn at once, to limit memory."""
 
 _FEW = 64
-"""If fewer than one row in _FEW is drawn, the drawn numbers are stored (8 bytes each). Otherwise one byte marks each row."""
+"""If fewer than one row in _FEW is drawn, the drawn numbers are stored (8 bytes each). Otherwise there is one byte for each
+row, which marks the drawn rows."""
 
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
@@ -105,7 +106,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
     """Return (size,) different numbers below `bound` in ascending order, for size <= bound / 2. Every such set is equally
     likely.
 
-    At most as many numbers are drawn at once as are missing, so all different numbers are kept.
+    At most as many numbers are drawn at once as are still missing, so all different numbers are kept.
     """
     taken = np.empty(0, dtype=np.int64)
     while missing := size - len(taken):
@@ -201,7 +202,7 @@ class Door:
         return PrivateCounts(tables[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Return the rows in random pieces without plans. Afterwards this door is closed."""
+        """Return the rows in random pieces without plans. Afterwards this table can no longer be read."""
         self._check_whole()
         pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
@@ -295,7 +296,7 @@ class PrivateCounts(Door):
         -------
         Nothing is released. The division is drawn with the secret entropy of the operating system, independently of the values,
         and never shown. The pieces together cost the largest cost of any piece (theory 11.1, random partition), because this
-        door is then closed and each row can be read only in its piece.
+        table is then closed and each row can be read only in its piece.
         """
         if min(sizes, default=0) < 1 or sum(sizes) != self.n:
             raise ValueError("pieces have at least one row each, and all rows together")

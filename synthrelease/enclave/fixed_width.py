@@ -3,7 +3,7 @@
 Privacy
 -------
 Every line is read independently: its cells are the characters at public positions, whatever the other lines contain. A short
-line has empty cells at its end. An empty line is a row, too, so the number of rows does not depend on the content of a row. In
+line has empty cells at its end. An empty line is also a row, so the number of rows does not depend on the content of a row. In
 a hierarchical file, the lines of one record type are the table, and the other lines are rows of other tables.
 """
 
@@ -25,7 +25,7 @@ from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable,
 _RECORD = ""
 """Key of the record type among the names of columns. No name of a column is empty."""
 _CHARACTERS = 2**22
-"""Number of characters of lines that are cut into cells at once: 16 MB if some characters are not ASCII."""
+"""Number of characters of lines that are cut into cells at once; they take 16 MB if some characters are not ASCII."""
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 _BLANKS = b" \t\r\0\x1a"
 """Characters of a blank line, including the end-of-file character of DOS."""
@@ -47,11 +47,12 @@ def fixed_width_batches(
     check_header(list(positions), needed)
     fields: dict[str, Position] = {name: positions[name] for name in needed}
     fields |= {_RECORD: layout.record_type} if layout.record_type else {}
-    # A table of cells is as wide as the last position, however short a line is: what rows hold must not decide the memory.
+    # A table of cells is as wide as the last position, even if all lines are short, because the content of rows must not decide
+    # the memory.
     at_once = max(1, min(most_rows, _CHARACTERS // max(position[1] for position in fields.values())))
     row, problem = 1, None
     try:
-        # "latin-1": as bytes, without a look at the first ones
+        # "latin-1": as bytes, without reading the first bytes
         with closing(Blocks(file, is_packed(file), "latin-1", MAX_LINE, old_macs=False)) as blocks:
             while lines := blocks.next(BLOCK).split(b"\n"):
                 if not lines[-1]:

@@ -71,12 +71,12 @@ def ingest(
 
     Privacy
     -------
-    The number of rows of the file is public. The rules judge each row separately. It is not public which rows they keep. The
-    number of kept rows stays behind the door with the counts, and `resizing.resize` turns the kept rows into the table that a
-    release uses. The division into pieces is such a rule, too (theory 11.12, pieces for ever). With a key, the number of
-    persons is public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10,
-    roots with their members). If the specification says "error", a value that does not fit stops the run. Files with such
-    values are outside the domain of the guarantee.
+    The number of rows of the file is public. The rules judge each row separately. The set of rows that they keep is not public.
+    The number of kept rows and the counts stay private, and `resizing.resize` turns the kept rows into the table that a release
+    uses. The division into pieces is also such a rule (theory 11.12, pieces for ever). With a key, the number of persons is
+    public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10, roots with
+    their members). If the specification says "error", a value that does not fit stops the run. Files with such values are
+    outside the domain of the guarantee.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)
@@ -149,7 +149,7 @@ def read_public(
 ) -> Counts:
     """Count the kept rows of a public file. Only the rehearsal may call this function.
 
-    If rows of a person have the same order, every reading draws the same rows.
+    If rows of a person have the same order, every reading of the public file draws the same rows.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def _read(
         raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and piece is not None:
         raise InputError("expected no piece of a register with [unit] key: " + TOGETHER)
-    messages = sentences(schema.columns, policy.decimal)  # before a value is seen
+    messages = sentences(schema.columns, policy.decimal)  # before any value is read
     if schema.linked is not None:
         counted = count_linked_rows(path, schema, policy)
     elif unit.key is not None:
@@ -240,11 +240,11 @@ def _read(
 # Privacy: a generator that starts from the private table, or a shortlist made from it, would publish facts without noise.
 # So such a run is refused at two points:
 #
-# - before the charge, by name and by content. The private file is opened for this only where it has the size, to the byte, of
-#   a file that was called public. So only the
+# - before the charge, by name and by content. For this comparison, the private file is opened only if it has exactly as many
+# bytes as a file that was called public. So only the
 #   operator can learn one thing without a charge: that the private file equals, byte for byte, a file that was called public.
-# - after reading, by the counts: the same rows in another order or format, or from a database. The refusal is an output beside
-#   the guarantee, as that of a file that does not fit is: the budget is spent. The guarantee speaks of other private tables.
+# - after reading, by the counts: the same rows in another order or format, or from a database. The refusal is an output outside
+# the guarantee, as is the refusal of a file that does not fit; the budget is spent. The guarantee covers other private tables.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,7 +283,7 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
         if same:
             raise InputError(
                 f"{data}: expected a private file, found {file.role}, which is said to be public. A release that starts from "
-                "the private rows themselves protects nobody. Nothing was spent."
+                "the private rows themselves gives no protection. Nothing was spent."
             )
 
 

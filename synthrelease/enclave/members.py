@@ -182,7 +182,7 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
     for bins in rows.of_root:
         column = np.zeros(keys, dtype=bins.dtype)
         column[of_rows] = bins
-        complete[of_rows[bins != column[of_rows]]] = False  # in one file: another root in another row of the key
+        complete[of_rows[bins != column[of_rows]]] = False  # in one file: a row of the key has another root
         complete &= column >= 0
         columns.append(column)
     return complete, columns

@@ -1,16 +1,16 @@
-"""Keep the first rows of each person: of the rows with one key that the rules keep, the first k.
+"""Keep the first k rows of each person: among the rows with the person's key, the rules first select the allowed rows.
 
-The stated columns order the rows. Rows that agree in them (all rows, if no column is stated) are in random order. Released
-values never decide which rows are kept. The kept rows are a function of that person's rows and of a random number (coin) for
-each row, so replacing all rows of one person changes at most k kept records (theory 1.9, first rows of a person). The order of
-the file does not change the probability of any choice.
+The stated columns order the rows. Rows that are equal in these columns (all rows, if no column is stated) are in random order.
+Released values never decide which rows are kept. The kept rows are a function of that person's rows and of a random number
+(coin) for each row, so replacing all rows of one person changes at most k kept records (theory 1.9, first rows of a person).
+The order of the file does not change the probability of any choice.
 
 Privacy
 -------
-A key only shows which rows belong together; 12 and 12.0 are one key (`texts.key_text`). Only a digest of the key's text is held
-in memory (`marker`), and it never leaves this module. The number of persons is public, the number of rows is not. In a release,
-the coins come from the operating system and are discarded after the reading. They never come from a seed. With known coins in
-the order of the file, a further row of one person would change the coins of other persons' rows.
+A key only shows which rows belong together; 12 and 12.0 are the same key (`texts.key_text`). Only a digest of
+the key's text is held in memory (`marker`), and it never leaves this module. The number of persons is public, the number of
+rows is not. In a release, the coins come from the operating system and are discarded after the reading. They never come from a
+seed. With known coins in the order of the file, a further row of one person would change the coins of other persons' rows.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from synthrelease.sources.source import Source
 # Digests of keys, which show the rows that belong together without the keys themselves.
 #
 # A digest has 128 bits and is made with a secret that is new in every reading and discarded after it. Equal keys have equal
-# digests, and two different keys have different digests with probability 1 - 2^-128. Keys are equal if their normal forms are
-# (`key_text`).
+# digests, and two different keys have different digests with probability 1 - 2^-128. Two keys are equal if their normal forms
+# are equal (`key_text`).
 
 NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
@@ -126,7 +126,7 @@ def first_rows(
     InputError : as in `count_batches`; when no row has a key.
     """
     if unit.key is None:
-        raise ValueError("without a key nobody knows the rows of a person")
+        raise ValueError("without a key, the rows of a person are unknown")
     rule = rule or BinRule(schema, policy)
     persons, mark = Persons(rule, unit.records, len(unit.order)), marker(policy)
     orders = [order_of(dates_in(schema, name), policy) for name in unit.order]
@@ -251,12 +251,13 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 def _of_number(number: float) -> bytes:
     """Return 16 bytes for each number. The order of the bytes is the order of the numbers."""
-    bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are one
+    bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are the same number
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
 
 
-# The number of keys that a file writes in more than one way (12 and 12.0), or may do so (007 and 7), for `check --data`.
+# The number of keys that a file writes in more than one way (12 and 12.0), or perhaps in more than one way (007 and 7), for
+# `check --data`.
 #
 # Private in: the column of keys. Out: three exact numbers for the steward. No release publishes them, and the guarantee does
 # not cover them.

@@ -97,7 +97,7 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
     """
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
-    if policy.fixed_width is not None:  # whatever its first line holds, which is a row
+    if policy.fixed_width is not None:  # even if the first line, which is a row, looks like another format
         yield from fixed_width_batches(file, needed, policy, table, most_rows)
         return
     kind = format_of(file, start)

@@ -36,8 +36,8 @@ from synthrelease.sources.source import Source, unwritten
 
 # The secret key that decides permanently which piece of a register a record number belongs to. It stays in the enclave.
 #
-# The operating system draws it before any record number is read. It has no other use (no noise comes from it), and no part of
-# a release contains it: the ledger and release.json have its SHA-256 checksum.
+# The operating system draws it before any record number is read. The secret has no other use (no noise is drawn from it), and
+# no part of a release contains it: the ledger and release.json contain its SHA-256 checksum.
 
 BYTES = 32
 _CONTENT = re.compile(r"synthrelease split key 1\n([0-9a-f]{64})\n")
@@ -212,8 +212,8 @@ class RecordNumbers:
             raise InputError("expected rows after the header, found none.")
         if len(repeated(np.concatenate(self._marks))):
             raise InputError(
-                f"column {self._by!r}: expected every record number once, found some more than once; 12 and 12.0 are one. The "
-                "rows of one number would be one record for the split and several for the guarantee."
+                f"column {self._by!r}: expected every record number once, found some more than once; 12 and 12.0 are one. "
+                "The rows with the same number would be one record for the split and several records for the guarantee."
             )
         return hashlib.sha256(f"record numbers {self.n_rows} {self._sum:064x}".encode()).hexdigest()
 
@@ -262,7 +262,7 @@ def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Piece
 
     with unwritten(lambda: [source.files()]):
         rows, numbers = counted(piece)
-        if not piece.fits(numbers):  # of record numbers alone, which are public
+        if not piece.fits(numbers):  # the message is about record numbers, which are public
             again = counted(piece.of_first_version)
             rows, numbers = again if piece.fits(again[1]) else (rows, numbers)
         piece.check(numbers)

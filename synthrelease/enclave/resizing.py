@@ -1,10 +1,10 @@
-"""Give a release a public number of rows, which also protects the fact whether a record is kept (resizing).
+"""Give a release a public number of rows, which also hides whether a record is kept (resizing).
 
-The rules keep K of the N rows of a file; N is public, K is not. A release uses a public number m of rows: a uniformly random
-subset of m kept rows. If fewer rows are kept, it uses all of them, and rows of a fixed public sequence. Suppose an output is
-differentially private for replacing one of the m rows. At the same cost, it is then differentially private for replacing one
-row of the file, kept or not (theory 1.7, resizing). The reason is that the tables of two such files can be coupled so that they
-differ in at most one row.
+The rules keep K of the N rows of a file; N is public, but K is not. A release uses a public number m of rows: a uniformly
+random subset of m kept rows. If fewer rows are kept, the release uses all of them, and further rows from a fixed public
+sequence. Suppose an output is differentially private for replacing one of the m rows. At the same cost, it is then
+differentially private for replacing one row of the file, kept or not (theory 1.7, resizing). The reason is that the tables of
+two such files can be coupled so that they differ in at most one row.
 """
 
 from __future__ import annotations

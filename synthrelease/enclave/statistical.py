@@ -55,7 +55,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
     """Return the table and the metadata of the file, as the library reads them."""
-    # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
+    # the function behind the functions in the library's documentation, two of which cannot return user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)
     other = f"expected texts in the encoding that the {package.name} file states, found other bytes. {_OTHER_ENCODING}"
@@ -84,7 +84,7 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
         return lambda numbers: [_moment(package.origin, number, package.tick) for number in numbers]
     if re.fullmatch(package.times, shown):
         return lambda numbers: [_time_of_day(number, package.tick) for number in numbers]
-    if kind == "float":  # 1.64 of four bytes, not 1.6399999856948853
+    if kind == "float":  # 1.64 if stored in four bytes, not 1.6399999856948853
         return lambda numbers: float_texts(numbers.astype(np.float32))
     return _numbers
 

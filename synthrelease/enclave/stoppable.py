@@ -1,7 +1,7 @@
 """Read a database in a separate thread, so that the user, a signal or a time limit can stop the reading.
 
 A library computes in C, where Python cannot run the handler of a signal, and a view may compute forever. So the main thread
-waits in Python, and asks the library to stop with the library's own method. One batch is read ahead.
+waits in Python, and asks the library to stop with the library's own method. One batch is read before it is requested.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, bro
     ------
     InputError : as in `read`; when no batch came for `BATCH_SECONDS` seconds.
     """
-    stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is what is wrong, None the end
+    stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is an error message, None is the end
     thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
     thread.start()
     try:
@@ -55,7 +55,7 @@ def _next(parts: Queue[Any]) -> Any:
     until = time.monotonic() + BATCH_SECONDS
     while time.monotonic() < until:
         with suppress(Empty):
-            return parts.get(timeout=_TICK)  # in steps: here the handlers of signals run
+            return parts.get(timeout=_TICK)  # wait in steps, because handlers of signals run here
     return f"expected a table or view that gives rows, found one that gave none for {BATCH_SECONDS / 60:g} minutes."
 
 

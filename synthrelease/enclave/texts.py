@@ -29,22 +29,22 @@ from synthrelease.errors import InputError, closest
 from synthrelease.settings.columns import missing_columns
 from synthrelease.sources.tables import LONGEST_TEXT
 
-# The one text of a number, whatever file or database holds it, of whatever type.
+# A number has the same text in every file and database, whatever its type.
 #
-# A whole number is written with all its digits and nothing else: 10000000000000000 for an integer, a float 1e16 and a decimal
-# 1.0E+16 alike. Of other floats the shortest digits are taken that stand for the same float, of other decimals their digits
-# without zeros at the end: 1.5 for a float 1.5 and a decimal 1.50. Neither has an exponent, zero has no sign, and a text that
-# is read as a float is the float that it was made of. Of a float of 32 or 16 bits the shortest digits are those that tell it
-# from its neighbours of as many bits, also of a whole one, as databases write it: 0.1, and 123456790 for 123456792, which has
-# no other neighbours than 123456784 and 123456800.
+# A whole number is written with all its digits only: 10000000000000000 for an integer, a float 1e16 and a decimal 1.0E+16.
+# Another float is written with the shortest digits that identify the float; another decimal is written without zeros at the
+# end. So 1.5 is the text of the float 1.5 and of the decimal 1.50. Such texts have no exponent, and zero has no sign. Reading
+# the text of a float gives the same float. A float of 32 or 16 bits is written with the shortest digits that identify it among
+# floats of its size, also if it is a whole number, as databases write it. Examples are 0.1, and 123456790 for 123456792, whose
+# neighbours are 123456784 and 123456800.
 #
-# Each text is a function of the number alone. So equal numbers of one type have equal texts, which is what those need who join
-# equal values; and of equal whole numbers and decimals all types have the same text.
+# Each text is a function of the number alone. So equal numbers of one type have equal texts, as code that joins equal values
+# needs; and equal whole numbers and decimals have the same text in all types.
 #
-# A key has one text, too (`key_text`): whoever wrote it as 12, 12.0 or 1.2e+01 has one key.
+# A key also has only one text (`key_text`): 12, 12.0 and 1.2e+01 are the same key.
 #
-# A NaN is no number: it has no text, like a null. Infinity is "inf". Beyond 400 digits before or behind the point, where no
-# float is, a number is written as 1.5e+5000.
+# A NaN is not a number, and has no text, like a null. Infinity is "inf". With more than 400 digits before or behind the point,
+# which no float has, a number is written as 1.5e+5000.
 
 _MOST_PLACES = 400
 _SHORT = 10**_MOST_PLACES
@@ -81,10 +81,10 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
     Parameters
     ----------
-    text : the key as written. Spaces around it are ignored.
+    text : the key as written. Spaces around the text are ignored.
     decimal : the decimal mark in text files.
-    typed : whether the file stores the value as a number. Its text then has a decimal point, even if the decimal mark is a
-        comma.
+    typed : whether the file stores the value as a number. The text of a stored number has a decimal point, even if the decimal
+        mark is a comma.
 
     Returns
     -------
@@ -95,12 +95,12 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     Notes
     -----
     The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). Applied to its own
-    result, the function changes nothing. In doubt, keys with the same value are joined. One person under two keys would have
-    half the protection. Two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a
+    result, the function returns it unchanged. In doubt, keys with the same value are joined. One person under two keys would
+    have half the protection. Two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a
     person).
     """
     plain = text.strip()
-    if plain.isalnum():  # without a sign and a point: a whole number, or a code
+    if plain.isalnum():  # without a sign and a point, the text is a whole number or a code
         return plain
     number = plain if typed or decimal == "." else plain.replace(".", "?").replace(decimal, ".")
     parts = _NUMBER.fullmatch(number)
@@ -215,7 +215,7 @@ def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
         if header.count(name) > 1:
             raise InputError(f"expected each column once, found {name!r} more than once in the header.")
     if missing := [name for name in needed if name not in header]:
-        unused = [name for name in header if name not in needed]  # a column that is read is no other one under a wrong name
+        unused = [name for name in header if name not in needed]  # a column that is read is not misnamed
         same = next((name for name in unused if name.casefold() == missing[0].casefold()), None)
         guess = same or (None if len(missing) == len(needed) else closest(missing[0], unused))
         raise InputError(missing_columns(needed, missing, guess))

@@ -6,10 +6,10 @@ with missing values), 12.00 and 12 are the same, and so are 1.50 and 1.5, .5 and
 So a number matches the same entry of the specification in a text file and in a file that stores numbers
 (`texts.LazyTexts.numbers`). A text that the specification lists as a category or code is this category, even if [input] lists
 it as a missing value. A text that is a missing value is not a number or a date. If only the first characters of a text are its
-code, the whole text decides whether it is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and
-1_000 are not integers, and inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no number.
-`data.dates` reads dates as written and ignores the time zone. The random group of a cluster is a public digest of its text and
-so, like every bin, a function of the row alone.
+code, the whole text still decides whether the value is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does);
+1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no
+number. `data.dates` reads dates as written and ignores the time zone. The random group of a cluster is a public digest of its
+text and so, like every bin, a function of the row alone.
 """
 
 from __future__ import annotations
@@ -278,4 +278,4 @@ def _bin_of_number(number: float, column: Column) -> int:
     low, high = column.bounds or (-math.inf, math.inf)
     if not low <= number <= high and column.outside != "clip":
         return OUTSIDE
-    return bisect_right(column.edges, number)  # beyond a bound: the first or last bin
+    return bisect_right(column.edges, number)  # a value beyond a bound is in the first or last bin

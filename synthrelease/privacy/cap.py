@@ -2,8 +2,8 @@
 
 A scout is a first, noisy look at the columns of a register without a public file. The charges of the release are chosen after
 the scout's results are known. So the guarantee is the cap, even if the release costs less. Gaussian parts share one budget.
-Pure parts have a separate epsilon, which is also fixed beforehand. With a delta of 0 all parts are pure, and their epsilons add
-up.
+Pure parts have a separate epsilon, which is also fixed beforehand. With a delta of 0, all parts are pure, and their epsilons
+add up.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
 
 def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
-    """Return a node of the charge tree that states a cap above its parts. Raises BudgetError if the parts exceed the cap."""
+    """Return a node of the charge tree that states a cap for its parts. Raises BudgetError if the parts exceed the cap."""
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
     within = left == rho == 0 and tests <= epsilon

@@ -245,7 +245,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     curves. The number of parts that are added directly is chosen to minimise the total. If every curve is Gaussian, the
     conversion is exact (theory 9.14, exact Gaussian curve).
     """
-    from synthrelease.privacy import curves as gaussian  # here, for readers of a release convert nothing
+    from synthrelease.privacy import curves as gaussian  # imported here, because readers of a release convert no curves
 
     parts = summands(charge)
     pure = sorted((part.epsilon for part in parts if part.pure), reverse=True)
@@ -277,7 +277,7 @@ def check_above_0(delta: Fraction) -> None:
 
 
 class Meter:
-    """A record of the planned charges. Each may be spent once, and no other charge may be spent."""
+    """A record of the planned charges, each of which may be spent only once. No other charge may be spent."""
 
     def __init__(self, planned: Sequence[Charge]):
         self._left = {charge.name: charge for charge in planned}

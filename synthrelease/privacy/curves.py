@@ -25,8 +25,8 @@ from synthrelease.privacy.exact_bounds import Between, complement, exponential, 
 # exact Gaussian curve).
 #
 # Pr[|N| < x] = sqrt(2 x^2 / pi) exp(-x^2 / 2) (1 + x^2 / 3 + x^4 / (3 5) + x^6 / (3 5 7) + ...): all terms are positive, and
-# rational where x^2 is. Sums, products and roots of integers are rounded down for the lower bound and up for the upper bound,
-# exponentials as in `privacy.exact_bounds`. No float is involved.
+# rational if x^2 is rational. Sums, products and roots of integers are rounded down for the lower bound and up for the upper
+# bound, exponentials as in `privacy.exact_bounds`. No float is involved.
 
 _NORMAL_GUARD = 32
 """Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits."""
@@ -274,11 +274,11 @@ def _up(value: Fraction) -> Fraction:
 
 # Gaussian differential privacy: the exact (epsilon, delta) of a mu, and the Gaussian cost of private choices and pure parts.
 #
-# A mechanism is mu-Gaussian when telling its output on a table from that on a neighbour is at least as hard as telling N(mu, 1)
-# from N(0, 1) (Dong, Roth & Su 2022). Squares of mu add up, also where each part is chosen by the answers before it (theory
-# 9.16, a Gaussian budget that answers share out). Throughout rho = mu^2 / 2: a mu-Gaussian mechanism is rho-zero-concentrated,
-# and Gaussian noise has the same rho in both definitions, so that one budget means the same noise.
-# A search in floating point only proposes a value; whole numbers certify it.
+# A mechanism is mu-Gaussian if it is at least as hard to distinguish its outputs on two neighbouring tables as to distinguish
+# N(mu, 1) from N(0, 1) (Dong, Roth & Su 2022). Squares of mu add up, even if each part is chosen by the answers of earlier
+# parts (theory 9.16, a Gaussian budget that answers share out). In this section rho = mu^2 / 2: a mu-Gaussian mechanism is
+# rho-zero-concentrated. Gaussian noise has the same rho in both definitions, so the same budget gives the same noise. A search
+# in floating point only proposes a value; whole numbers certify it.
 
 STEPS = 10**9
 """Epsilons are multiples of 1 / STEPS."""

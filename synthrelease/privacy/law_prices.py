@@ -5,25 +5,25 @@ For epsilon-DP rounds, with E = e^epsilon and q_k = Pr[K = k], the loop costs th
 
     epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E),
 
-f(x) = sum q_k x^k and g(A) = (1 - f(1 - A)) / A (theory 2b.1, price; theory 2b.5, where both ratios are largest). With the odds
-v = E A / (1 - E A), 0 < v <= E,
+Here f(x) = sum q_k x^k and g(A) = (1 - f(1 - A)) / A (theory 2b.1, price; theory 2b.5, where both ratios are largest). With the
+odds v = E A / (1 - E A), 0 < v <= E,
 
     1 - E A = 1 / (1 + v),    1 - A = (E + (E - 1) v) / (E (1 + v)).
 
 *Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio f(x)
 / f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) = 1 + v (E
-- 1) / E. So for v from a to b it is at most its value at x(a) and r(b). A cell is an interval of v. A cell is halved if its
-bound exceeds the largest value found so far by more than the tolerance. At the end, the supremum is at most the largest value
-found, plus the tolerance. Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), k
-the largest value of K.
+- 1) / E. So for v from a to b the ratio is at most its value at x(a) and r(b). A cell is an interval of v. A cell is halved if
+its bound exceeds the largest value found so far by more than the tolerance. At the end, the supremum is at most the largest
+value found, plus the tolerance. Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a
+k), where k is the largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
 the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
-a series (`_ln`). With u = 2^-53, k at most 10^4 and epsilon at most 300: 1 - A and (1 - A) / r have relative errors of at most
-12u, their k-th powers and the sums h_k below 14ku < 2e-11, and k_0 times their logarithm, the exponent at most 434, an error
-below 10^4 (2 * 434 + 40) u < 2e-9, to which the rounding of numbers up to 3 * 10^6 adds 2e-9. Both sides of a ratio together
-stay below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise the price: more pairs of
-rounds are then neighbours.
+a series (`_ln`). Let u = 2^-53, k at most 10^4 and epsilon at most 300. Then 1 - A and (1 - A) / r have relative errors of at
+most 12u, and their k-th powers and the sums h_k have relative errors below 14ku < 2e-11. Their logarithm, whose binary exponent
+is at most 434, times k_0 has an error below 10^4 (2 * 434 + 40) u < 2e-9, and the rounding of numbers up to 3 * 10^6 adds 2e-9.
+Both sides of a ratio together stay below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise
+the price, because more pairs of rounds are then neighbours.
 """
 
 from __future__ import annotations

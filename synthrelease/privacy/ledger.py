@@ -154,8 +154,8 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
         raise BudgetError(f"Refused: the plan allows {plan.fallbacks} second releases of a year, all charged. {UNSPENT}")
     if done and not release.again:
         raise BudgetError(
-            f"Refused: {path} already has a release of {year}. If it released nothing, use one of the {plan.fallbacks} "
-            f"second releases that the plan allows ([series] again = true). {UNSPENT}"
+            f"Refused: {path} already has a release of {year}. If that release published nothing, use one of the "
+            f"{plan.fallbacks} second releases that the plan allows ([series] again = true). {UNSPENT}"
         )
     if not (epsilon <= plan.most(year, release.again) and delta <= plan.delta):
         raise BudgetError(
@@ -215,7 +215,7 @@ class Ledger:
         LedgerError : when the file is not a complete, unchanged ledger.
         """
         with connected(self.path, writable=False) as database:
-            head = read_head(self.path)  # before the entries, of which there may be more by now
+            head = read_head(self.path)  # before the entries are read, because there may be more of them by now
             database.execute("BEGIN")
             return self._accepted(read_entries(self.path, database), head)
 
@@ -264,7 +264,7 @@ class Ledger:
                 amount("a part of the cap", part)
             promised = Notes(cap=run.cap, persons="" if run.key is None else sha256(run.key.encode("utf-8")).hexdigest())
             notes = promised if run.scouts else Notes(scouted=_open_scout(self.path, statement, promised))
-            if not run.scouts:  # the scout's entry already charged the delta and the scout's own epsilon
+            if not run.scouts:  # the scout's entry already charged the delta and the scout's epsilon
                 epsilon, delta = epsilon - run.cap.alone, delta - run.cap.delta
         charged = statement.with_charge(started=_now(), what=purpose, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
         if run.year is None:
@@ -325,7 +325,7 @@ class Ledger:
         reason = "another process that kept the ledger busy"
         try:
             if settle(database):
-                database.execute("BEGIN IMMEDIATE")  # of two processes, the later one must write the later head
+                database.execute("BEGIN IMMEDIATE")  # if two processes run, the later one must write the later head
                 write_head(self.path, read_entries(self.path, database).head)
                 database.execute("COMMIT")
                 return
@@ -345,7 +345,10 @@ class Ledger:
             older = f"a ledger of {so_many(len(statement.entries), 'charge')} that is older or was changed"
             raise refusal(self.path, f"charge {head.number} as its head file has it", older, restore(self.path))
         if self.expect_head is not None and not statement.knows(self.expect_head):
-            advice = f"Give at least 16 digits of it. If they are right, this ledger is an old copy. {restore(self.path)}"
+            advice = (
+                "Give at least 16 digits of the head. If the digits are right, this ledger is an old copy. "
+                f"{restore(self.path)}"
+            )
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)
         return statement
 

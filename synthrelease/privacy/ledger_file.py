@@ -55,7 +55,8 @@ def from_text(text: object) -> Fraction:
     return value
 
 
-# An entry has notes beside its charge, stored as one text: a piece, a split, a year, a plan over years, a scout or its release.
+# An entry has notes in addition to its charge, stored as one text: a piece, a split, a year, a plan over years, a scout or its
+# release.
 
 _PIECE = re.compile(r"[1-9][0-9]{0,3}")
 _YEAR = re.compile(r"year (-?[0-9]{1,4})( again)?")
@@ -379,7 +380,7 @@ def summed(statement: Statement) -> Statement:
 
 
 def line(name: str, text: str, longest: int) -> str:
-    """Return a text that is one printable line. Raises BudgetError for any other text."""
+    """Return a text that must be one printable line. Raises BudgetError for any other text."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
     return text
@@ -437,7 +438,7 @@ def read_head(ledger: Path) -> Head:
         with path.open("rb") as file:
             content = file.read(1000)
     except FileNotFoundError:
-        raise refusal(path, "the head file that belongs to the ledger beside it", "none", _renewal(ledger)) from None
+        raise refusal(path, "the head file that belongs to this ledger", "none", _renewal(ledger)) from None
     except OSError as error:
         raise refusal(path, "a head file that can be read", cause(error), _renewal(ledger)) from None
     match = _HEAD.fullmatch(content.decode("latin-1"))
@@ -546,7 +547,7 @@ def _appear(temporary: Path, path: Path) -> None:
         os.rename(temporary, path)  # refuses to replace
     else:
         os.link(temporary, path)
-        temporary.unlink(missing_ok=True)  # another process may have tidied up
+        temporary.unlink(missing_ok=True)  # another process may have removed the file
 
 
 def sync_folder(folder: Path) -> None:
@@ -589,7 +590,7 @@ def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
             if not fixed and opened.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 raise refusal(path, "a ledger with a write-ahead file", "another SQLite file", restore(path))
             yield opened
-    except (sqlite3.Error, UnicodeError, OverflowError) as error:  # the latter two: damaged text and sizes
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:  # the last two errors: damaged text and sizes
         raise refusal(path, *_explain(path, error)) from None
     except OSError as error:
         raise refusal(path, "a ledger that can be used", cause(error), "Repair the disk or its rights") from None
@@ -597,7 +598,7 @@ def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
 
 def _durable(database: sqlite3.Connection) -> None:
     database.execute("PRAGMA synchronous = FULL")
-    database.execute("PRAGMA fullfsync = ON")  # for macOS, whose plain fsync does not reach the disk
+    database.execute("PRAGMA fullfsync = ON")  # on macOS, plain fsync does not reach the disk
     database.execute("PRAGMA checkpoint_fullfsync = ON")
     database.execute("PRAGMA trusted_schema = OFF")
 
@@ -659,12 +660,12 @@ def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return "a ledger that is free", f"another process writing to it for {WAIT_SECONDS:g} seconds", "Try again later"
     if name.startswith("SQLITE_FULL"):
-        return "space on the disk", "none", "Free some; `synthrelease ledger show` shows whether a charge was recorded"
+        return "space on the disk", "none", "Free some space; `synthrelease ledger show` shows whether a charge was recorded"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-        return "a writable ledger in a writable folder", "no permission to write", "Repair it or choose another disk"
+        return "a writable ledger in a writable folder", "no permission to write", "Repair the disk or choose another one"
     if name.startswith("SQLITE_IOERR"):
         advice = "Check the disk; `synthrelease ledger show` shows whether a charge was recorded"
-        return "a disk that can be read and written", "an error of the disk, or a full one", advice
+        return "a disk that can be read and written", "an error of the disk, or a full disk", advice
     return "a ledger", "another file, or a damaged one", restore(path)
 
 

@@ -40,8 +40,8 @@ from synthrelease.privacy.samplers import rounded_gaussian as rounded
 # first tails ends the sequence. These coins are drawn for many candidates at once. The running time of a choice depends on the
 # scores; running times are not published.
 
-# Number of candidates that are processed together, at first and at most; it doubles in between. The distribution of the
-# result does not depend on it.
+# Number of candidates that are processed together: the first and the largest number; it doubles from batch to batch. The
+# distribution of the result does not depend on this number.
 _FIRST_BATCH, _LARGEST_BATCH = 16, 2**14
 
 _FACTORIAL = math.factorial(20)
@@ -158,9 +158,10 @@ def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
 
 # One noise for many numbers is a vector of integers whose probability decreases with its largest absolute entry, drawn exactly.
 #
-# The entries are not independent: all lie within one random radius. Where m numbers each change by at most D when a record is
-# replaced, this noise costs as much as a single number, and its standard deviation is about sqrt((m + 1)(m + 2) / 3) D /
-# epsilon. Sharing epsilon among the numbers gives sqrt(2) m D / epsilon instead (theory 9.18, one noise for many numbers).
+# The entries are not independent: all lie within one random radius. Suppose that m numbers each change by at most D if a record
+# is replaced. Then this noise costs as much as the noise of a single number, and its standard deviation is about sqrt((m + 1)(m
+# + 2) / 3) D / epsilon. Sharing epsilon among the numbers gives sqrt(2) m D / epsilon instead (theory 9.18, one noise for many
+# numbers).
 
 
 def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:

@@ -83,7 +83,7 @@ def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | No
     if not delta:
         return Loss(records * epsilon, Fraction(0))
     exponent = (records - 1) * epsilon
-    if exponent > delta.denominator.bit_length():  # e^exponent is more than 1 / delta, and may be too large to be computed
+    if exponent > delta.denominator.bit_length():  # e^exponent is more than 1 / delta, and may be too large to compute
         return None
     grown = records * exp_up(exponent) * delta
     return Loss(records * epsilon, tidy_up(grown)) if grown < 1 else None
@@ -241,7 +241,7 @@ class Plan:
         if len(set(names)) != len(names):
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
         if all(charge.pure for charge in once + per_round):
-            sharing = ()  # a sum of epsilons, whoever shares
+            sharing = ()  # a sum of epsilons, for any sharing
         if cap is not None:
             check_one_round(rule, delta, cap, partition)
             total = within_cap("scout and release", cap, *once, in_sequence(ONE_ROUND, *per_round), *_figures(after, sharing))
@@ -254,7 +254,7 @@ class Plan:
             for piece in PIECES:
                 first, one_round, figures = (of_piece(charges, piece) for charges in (once, per_round, after))
                 paid = in_sequence(f"piece: {piece}", *first, *_rounds_and_after(one_round, figures, rule, delta, sharing))
-                pieces.append(stated_at(paid, delta))  # the largest epsilon is less than that of a curve above both
+                pieces.append(stated_at(paid, delta))  # the largest epsilon is less than the epsilon of a curve above both
             total = in_sequence("release", *of_piece(once, None), in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 

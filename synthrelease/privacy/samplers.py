@@ -53,7 +53,7 @@ class TruncatedNegativeBinomial:
         previous probability.
         """
         low, high = self._factor(bits)
-        digits_behind = max(0, -low.adjusted() + 1)  # a large shape makes the first masses tiny
+        digits_behind = max(0, -low.adjusted() + 1)  # with a large shape, the first probabilities are tiny
         wide = bits + _PRICE_GUARD + digits_behind * 10 // 3 + 1
         stay = 1 - self.stop_probability
         mass = Between(int(Fraction(low) * stay * 2**wide), int(Fraction(high) * stay * 2**wide) + 1)
@@ -120,8 +120,8 @@ def _quotient(context: Context, value: Fraction) -> Decimal:
 # A `Table` draws from an integer distribution by inversion of uniform bits, with as many bits as a draw needs.
 #
 # X is the number of i >= 1 with Pr[X < i] <= U, U uniform on [0, 1). The bits of U are read as needed: the first 16 bits
-# usually determine X, and 64 bits nearly always. Where 64 bits agree with the bits of some Pr[X < i], 64 more bits are read
-# until they differ. So the distribution is exact (theory 9.11, inversion of bits): no probability is rounded, and no tail is
+# usually determine X, and 64 bits nearly always. If 64 bits agree with the bits of some Pr[X < i], 64 more bits are read until
+# they differ. So the distribution is exact (theory 9.11, inversion of bits): no probability is rounded, and no tail is
 # truncated.
 
 Read = Callable[[int], bytes]
@@ -209,8 +209,8 @@ _DIGIT = 8
 """Number of bits of a digit."""
 _ONE_TABLE = 32
 """Largest scale of a geometric variable for which one table is enough: about 1,400 values have a probability above 2^-64."""
-# Number of draws that are made together, so that their words stay in the processor's cache. The distribution does not
-# depend on it.
+# Number of draws that are made together, so that their words stay in the processor's cache. The distribution does not depend on
+# this number.
 _BLOCK = 2**16
 
 
@@ -355,8 +355,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return an (n,) mask: True if the first bits of the coin already decide acceptance, because they are below 1 - (c w t +
-    t^2 / 2) with t rounded up.
+    """Return an (n,) mask: True if the first bits of the coin already decide that the pair is accepted, because they are below
+    1 - (c w t + t^2 / 2) with t rounded up.
 
     In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
     """

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 #
 # The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted round,
 # or "nothing". For epsilon-DP rounds it costs `law.price(epsilon)`, and no less: some epsilon-DP round attains this cost
-# (theory 2b.1, price). Prices are rounded up to multiples of 1e-7, and exceed the exact prices by less than 1e-6.
+# (theory 2b.1, price). The computed costs ("prices") are rounded up to multiples of 1e-7, and exceed the exact costs by less
+# than 1e-6.
 
 Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
@@ -145,7 +146,7 @@ class NegativeBinomial:
         """Return ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1) for a rejection probability x, or its limit for eta = 0,
         in floating point.
         """
-        import numpy as np  # here, because the ledger does not need numpy
+        import numpy as np  # imported here, because the ledger does not need numpy
 
         stop, shape = float(self.stop_probability), float(self.shape)
         left = 1 - (1 - stop) * np.asarray(rejection, dtype=float)
@@ -188,7 +189,7 @@ class FiniteLaw:
     atoms: tuple[tuple[int, Fraction], ...]
 
     def __post_init__(self) -> None:
-        from synthrelease.privacy.law_prices import MOST_ROUNDS  # here, as the ledger starts without numpy
+        from synthrelease.privacy.law_prices import MOST_ROUNDS  # imported here, because the ledger starts without numpy
 
         rounds = [k for k, _ in self.atoms]
         if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):

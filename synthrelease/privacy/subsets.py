@@ -66,7 +66,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Add up charges by piece. The piece None means all rows."""
+        """Add up charges by piece. The piece None stands for all rows."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -94,8 +94,8 @@ class Spent:
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 
 
-# The rows of a release may be divided at random into two pieces: the generator is fitted to one, the criteria evaluate the
-# other.
+# The rows of a release may be divided at random into two pieces: the generator is fitted to one piece, and the criteria
+# evaluate the other.
 
 Piece = Literal["fit", "score"]
 PIECES: tuple[Piece, Piece] = ("fit", "score")
@@ -118,7 +118,7 @@ class PartitionRule:
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Return the numbers of rows of the two pieces, at least 1 each. They depend on the public number of rows alone.
+        """Return the numbers of rows of the two pieces, at least 1 each. The numbers depend on the public number of rows alone.
 
         Raises
         ------
@@ -140,5 +140,5 @@ def piece_of(charge: Charge) -> Piece | None:
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges of the mechanisms that read this piece. None means the charges before the rows are divided."""
+    """Return the charges of the mechanisms that read this piece. None stands for the charges before the rows are divided."""
     return tuple(charge for charge in charges if piece_of(charge) == piece)

@@ -209,7 +209,7 @@ ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
 Value = TypeVar("Value")
 Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
-"""The source of a fact that is published exactly, and the place of the fact in release.json."""
+"""How a fact that is published exactly is known, and its place in release.json."""
 
 
 class Part(BaseModel):

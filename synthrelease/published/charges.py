@@ -80,7 +80,7 @@ class GuaranteePart(Part):
 
 
 class DomainPart(Part):
-    """The files that the guarantee covers, and the treatment of their rows by the public rules (theory 1.7, resizing).
+    """The files that the guarantee covers, and how the public rules treat their rows (theory 1.7, resizing).
 
     This part, the columns' `bounds`, `missing` and `outside`, and the rules for raw rows determine the domain.
 
@@ -205,7 +205,7 @@ class ChargePart(Part):
         return (node for node in self.nodes() if not node.parts)
 
 
-# A criterion in release.json: its threshold, its released figure, and how far that can be from the exact one.
+# A criterion in release.json: its threshold, its released value, and an interval for the exact value.
 
 MOST_SHARING = 100
 """Largest number of criterion values that share one noise. Equals `generators.measured_noise.MOST_NUMBERS`, which readers
@@ -337,7 +337,7 @@ class CriterionPart(Part):
         return self.value_of(Score, one_noise=self.noise)
 
 
-# The selection in release.json: how rounds were repeated, and what decided each.
+# The selection in release.json: how rounds were repeated, and how each round was decided.
 
 
 class JointTestPart(Part):

@@ -19,7 +19,7 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin: [from, below) for numbers, with null for an open end; or its categories; or missing values.
+    """A bin: The edges [from, below) of a bin of numbers, with null for an open end; or its categories; or missing values.
 
     Attributes
     ----------

@@ -241,7 +241,7 @@ class ReleaseDocument(Part):
 
     @property
     def first_documents(self) -> bool:
-        """Return whether version 1.0.0 or earlier wrote the documents. Later versions write more documents."""
+        """Later versions write further documents. Later versions write more documents."""
         return is_first_or_before(self.written_by)
 
     @property
@@ -435,7 +435,7 @@ def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> Release
         return ReleaseDocument.model_validate_json(content, extra=unknown)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        steps = first["loc"][:-1] if first["loc"][-1:] in (("float",), ("int",)) else first["loc"]  # the two kinds of a number
+        steps = first["loc"][:-1] if first["loc"][-1:] in (("float",), ("int",)) else first["loc"]  # two kinds of numbers
         kind, path, message = first["type"], dotted(steps), first["msg"].lower()
     except RecursionError:
         pass

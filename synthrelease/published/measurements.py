@@ -188,7 +188,7 @@ class MeasuredTablePart(Part):
     @property
     def kind(self) -> type[CountNoise]:
         """The kind of noise."""
-        from synthrelease.generators.measured_noise import LAWS  # here, for a reader of rows has no use for it
+        from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.noise]
 
@@ -262,7 +262,7 @@ class PublishedMeasurement:
     @cached_property
     def noise(self) -> CountNoise:
         """The distribution of the noise of one noisy count."""
-        from synthrelease.generators.measured_noise import LAWS  # here, for a reader of rows has no use for it
+        from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.law].of_table(self.cost)
 

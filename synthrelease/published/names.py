@@ -63,7 +63,7 @@ FORMATS = FurtherNames(
     },
     with_rows={
         "stata": FileKind(ending="dta", media_type="application/x-stata-dta", format="stata"),
-        # of a format called "sav" frictionless wants to read the rows itself, with a library of its own
+        # frictionless would read the rows of a file in the format "sav" itself, with another library
         "spss": FileKind(ending="sav", media_type="application/x-spss-sav", format="spss"),
     },
     documents={"r": ("read.R",), "stata": ("read.do",)},

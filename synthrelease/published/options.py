@@ -625,7 +625,7 @@ def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
     return [text.strip() for text in np.repeat(names, table.counts.counts).tolist()]
 
 
-# Columns that follow from others in the same row.
+# Columns that follow from other columns in the same row.
 
 
 class LevelPart(Part):

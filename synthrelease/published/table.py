@@ -32,7 +32,7 @@ ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
 """Largest number of values in a batch. A batch of a wide table has fewer rows."""
 _BLOCK = 2**22
-"""Bytes of a CSV file that are read at once. No line may be longer."""
+"""Bytes of a CSV file that are read at once. No line may be longer than this."""
 MARK = "1"
 """The value of the column `synthetic` in every row."""
 
@@ -138,7 +138,7 @@ class LabelledBins:
             texts = column.dictionary.to_pylist()
             self._known = column.dictionary, np.array([self._places.get(text, -1) for text in texts] + [-1], dtype=np.int64)
         of_texts, missing = self._known[1], len(self._known[1]) - 1
-        if column.indices.null_count:  # pyarrow would import pandas to fill them, and also for `to_numpy`
+        if column.indices.null_count:  # pyarrow would import pandas to fill the gaps, and for `to_numpy`
             indices = np.array([missing if index is None else index for index in column.indices.to_pylist()])
         else:
             indices = np.from_dlpack(column.indices)
@@ -188,8 +188,8 @@ def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
 
 
 def _is_plain(file: BinaryIO) -> bool:
-    """Return whether a file has no byte order mark and an even number of quotes. Arrow would accept other files, too, but
-    not all readers would.
+    """Return whether a file has no byte order mark and an even number of quotes. Arrow would accept other files as well, but
+    some readers would not.
     """
     marked, quotes = file.read(len(BOM_UTF8)) == BOM_UTF8, 0
     file.seek(0)
@@ -554,8 +554,8 @@ def parquet_rows(
 
     Parameters
     ----------
-    n_rows : number of rows that the file must have. It is compared with the footer before any row is read. Equal rows take
-        hardly any space in the file, but may fill all memory when they are read.
+    n_rows : number of rows that the file must have. This number is compared with the footer before any row is read. Equal rows
+        take hardly any space in the file, but may fill all memory when they are read.
     members : members.parquet, if rows are roots with members.
 
     Raises

@@ -121,7 +121,8 @@ def test_what_is_read_is_what_was_written_in_any_number_of_pieces(bundle: Path, 
 
 def test_a_bound_about_all_members_is_refused_and_says_what_there_is(bundle: Path) -> None:
     with pytest.raises(
-        InputError, match="'age' is a column of members: 'age_1' is the first one's, and so on to 'age_2'.*`estimate`"
+        InputError,
+        match="'age' is a column of members: 'age_1' is the column of the first member, and so on to 'age_2'.*`estimate`",
     ):
         synthrelease.bound(bundle, "age < 2 and town == 'here'")
 

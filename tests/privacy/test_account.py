@@ -356,7 +356,7 @@ def test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone(coins:
 def test_a_copy_without_its_head_file_is_refused_until_the_logbook_renews_it(coins: Ledger, tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     copy = Path(shutil.copy(coins.path, tmp_path / "copy"))
-    with pytest.raises(LedgerError, match="the head file that belongs to the ledger beside it; found none"):
+    with pytest.raises(LedgerError, match="the head file that belongs to this ledger; found none"):
         load_ledger(copy)
     with pytest.raises(LedgerError, match="expected head"):
         renew_head(copy, "0" * 16)

@@ -77,7 +77,7 @@ def test_the_answers_are_those_of_the_file(folder: Path) -> None:
 def test_a_mean_by_the_words_is_told_to_be_of_own_values(folder: Path) -> None:
     text = str(estimate(folder, "mean year"))
     assert "noisy sums" in text
-    assert "own values" in text.lower()
+    assert "exact values" in text.lower()
 
 
 def test_verify_finds_nothing(folder: Path) -> None:

@@ -59,7 +59,7 @@ def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
             yield f"flavour: the {word} does not follow from the rest"
 
 
-# Which program drew the noise of a bundle, and whether it is known to be biased.
+# The program that drew the noise of a bundle, and whether this program is known to be biased.
 
 LIBRARY = "opendp"
 """The library that drew the noise of vectors of fewer than 200 numbers, if release.json states its version."""
@@ -227,7 +227,7 @@ def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)
-    except ValueError:  # a range below zero is labelled "-5 to -3"
+    except ValueError:  # a range of negative numbers is labelled "-5 to -3"
         low, _, high = bin_.label.partition(" to ")
         try:
             meant = parse_bins([f"{low}-{high}"], whole_numbers=whole)
@@ -268,7 +268,7 @@ class Alone:
 def verify_alone(
     files: Files, public_key: Path | None = None, commitment: Commitment | None = None, earlier: Sequence[Earlier] = ()
 ) -> Alone:
-    """Check the files of a bundle against each other, with this part of the program alone.
+    """Check the files of a bundle against each other, using only this part of the program.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
     except Unexpected as error:
         reads = "" if error.place == "format" else f" (this program reads format {FORMAT})"
         return Check(name=name, problems=(f"{name}: {error}{reads}",))
-    if (document.format == BEFORE) != document.written_by.startswith("0."):  # it has no SIGN.md that could be compared
+    if (document.format == BEFORE) != document.written_by.startswith("0."):  # the release has no SIGN.md that could be compared
         writer = "no published version writes" if document.format == BEFORE else "no version before 1.0.0 writes"
         expected_format = FORMAT if document.format == BEFORE else BEFORE
         return Check(

@@ -1,5 +1,5 @@
-"""Check each option of a release from the folder alone. Its statements must follow from the table and other parts of
-release.json."""
+"""Check each option of a release from the folder alone. The statements of an option must follow from the table and other parts
+of release.json."""
 
 from __future__ import annotations
 

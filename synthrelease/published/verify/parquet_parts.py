@@ -29,7 +29,7 @@ class OtherBytes(Exception):
 def room_problems(content: Content) -> Iterator[str]:
     """Yield problems with the order of the parts of a Parquet file whose rows could be read.
 
-    Some bytes are not checked: values in statistics, and bytes behind the values of a page or between fields of the footer.
+    Some bytes are not checked: values in statistics, bytes behind the values of a page, and bytes between fields of the footer.
     """
     import pyarrow.parquet as pq
 
