@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from synthrelease.answers.limits import RISK, KeptRows
@@ -23,7 +23,6 @@ from synthrelease.privacy.grids import grid_point, noise_grid, shared_grid
 from synthrelease.published.base import number
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.folder import groups_of
 
 # Intervals for exact figures, from released figures (post-processing, no cost).
 
@@ -139,16 +138,7 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
     counts : the released table.
     raw : the rules for private rows, on the released bins.
     """
-    read = {part.name: part.criterion() for part in document.criteria}
-    return PublicFacts(
-        n=document.n_rows,
-        columns=tuple(part.published() for part in document.columns),
-        groups=groups_of(document),
-        criteria={name: criterion for name, criterion in read.items() if criterion is not None},
-        counts=counts,
-        raw=raw,
-        linked=document.linked,
-    )
+    return replace(document.public_facts, counts=counts, raw=raw)
 
 
 LEAST_RISK = 0.001

@@ -55,13 +55,12 @@ class Geometric:
         wide = bits + _LAW_GUARD
         unit, ratio = 1 << wide, exponential(self.rate, wide)
         whole = complement(exponential(self.rate * self.end, wide), unit) if self.end else Between(unit, unit)
-        power, i = ratio, 1
-        while self.end is None or i < self.end:
-            part = complement(power, unit)
-            yield quotient(part, whole, bits)
-            if self.end is None and power.high >> _LAW_GUARD == 0:
+        (low, high), i = ratio, 1
+        while self.end is None or i < self.end:  # the quotient of the complement, without a tuple for each step
+            yield Between((unit - high << bits) // whole.high, min(-((low - unit << bits) // whole.low), 1 << bits))
+            if self.end is None and high >> _LAW_GUARD == 0:
                 return
-            power, i = product(power, ratio, wide), i + 1
+            low, high, i = low * ratio.low >> wide, (high * ratio.high >> wide) + 1, i + 1
 
 
 @dataclass(frozen=True, kw_only=True)

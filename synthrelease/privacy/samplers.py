@@ -152,9 +152,10 @@ class Table:
         floors = np.array(exact_floors(law), dtype=np.uint64)
         if len(floors) >= 2 ** (_FIRST - 1):
             raise ValueError("expected a law with fewer likely values")
-        among = np.bincount((floors >> np.uint64(_WORD - _FIRST)).astype(np.int64), minlength=2**_FIRST)
-        first = (np.cumsum(among) - among).astype(np.int16)  # the number of floors below all words that begin with these bits
-        first[among > 0] = _OPEN
+        begins = (floors >> np.uint64(_WORD - _FIRST)).astype(np.int64)
+        # the number of floors below all words that begin with these bits
+        first = np.repeat(np.arange(len(floors) + 1, dtype=np.int16), np.diff(begins, prepend=-1, append=2**_FIRST - 1))
+        first[begins] = _OPEN
         return cls(law, floors, first)
 
     def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:

@@ -264,6 +264,12 @@ class Part(BaseModel):
                 fields[attribute.name] = given if given is None or make is None else make(given)
         return kind(**fields, **others)
 
+    def __copy__(self) -> Self:
+        """Return a copy without cached properties, because a copy may get other fields (`model_copy`)."""
+        copied = super().__copy__()
+        object.__setattr__(copied, "__dict__", {name: copied.__dict__[name] for name in type(self).model_fields})
+        return copied
+
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Return the exactly published facts that could differ between files. The scope of the guarantee names these facts.
 

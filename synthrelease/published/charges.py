@@ -300,12 +300,6 @@ class CriterionPart(Part):
         """
         return self._criterion
 
-    def __copy__(self) -> CriterionPart:
-        """Return a copy without the cached criterion, because a copy may have other parameters."""
-        copied = super().__copy__()
-        copied.__dict__.pop("_criterion", None)
-        return copied
-
     @cached_property
     def _criterion(self) -> Criterion | None:
         from synthrelease.criteria import published_criterion

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError
 
@@ -51,6 +52,9 @@ from synthrelease.settings.card import CardTable
 from synthrelease.settings.options import IntendedQueryTable, PluginTable
 from synthrelease.settings.reading import dotted
 from synthrelease.settings.tables import OPTIONS, AttacksTable, BundleTable, NotPromisedTable
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.facts import Group, PublicFacts
 
 # The guarantee by its five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
 #
@@ -402,6 +406,29 @@ class ReleaseDocument(Part):
             *(promise.criterion() for promise in self.criteria),
         ]
         return max((promise.promised_count for promise in promising if promise is not None), default=1)
+
+    @cached_property
+    def public_facts(self) -> PublicFacts:
+        """The public facts in the document, without the released table and the rules for private rows."""
+        from synthrelease.criteria.facts import PublicFacts
+
+        return PublicFacts(
+            n=self.n_rows,
+            columns=tuple(part.published() for part in self.columns),
+            groups=self.released_groups(),
+            criteria={part.name: known for part in self.criteria if (known := part.criterion()) is not None},
+            linked=self.linked,
+        )
+
+    def released_groups(self) -> dict[str, tuple[Group, ...]]:
+        """Return the groups of each column that has groups, with the released bins inside each group."""
+        from synthrelease.criteria.facts import Group
+
+        return {
+            part.name: tuple(Group(label=group.label, inside=tuple(map(group.holds, part.bins))) for group in groups)
+            for part in self.columns
+            if (groups := self.groups.get(part.name)) is not None
+        }
 
     def dumped(self) -> bytes:
         """Return the bytes of release.json."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from synthrelease.criteria import published_criterion
 from synthrelease.criteria.base import Criterion
-from synthrelease.criteria.facts import Group, PublicFacts
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.linked import NAME_OR_TEXT, Linked
@@ -45,7 +45,7 @@ from synthrelease.sources.paths import checked_path
 if TYPE_CHECKING:
     import pandas as pd
 
-    from synthrelease.criteria.facts import Score
+    from synthrelease.criteria.facts import Group, Score
     from synthrelease.generators.associations import Association, Associations
 
 
@@ -337,15 +337,6 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
     raise InputError(f"{release.folder}: criterion {score.name!r}: expected parameters of the kind {score.kind}, found others.")
 
 
-def groups_of(document: ReleaseDocument) -> dict[str, tuple[Group, ...]]:
-    """Return the groups of each column that has groups, with the released bins inside each group."""
-    return {
-        part.name: tuple(Group(label=group.label, inside=tuple(map(group.holds, part.bins))) for group in groups)
-        for part in document.columns
-        if (groups := document.groups.get(part.name)) is not None
-    }
-
-
 def load(folder: str | Path) -> PublishedRelease:
     """Load a release from its folder.
 
@@ -402,7 +393,7 @@ def release_of(
         charges=document.charges.charge(),
         criteria=tuple(table.score() for table in document.criteria),
         parameters=tuple(part.parameters for part in document.criteria),
-        groups=groups_of(document),
+        groups=document.released_groups(),
         schema=tuple(part.published() for part in document.columns),
         rules=tuple(document.rules),
         configuration=document.configuration,

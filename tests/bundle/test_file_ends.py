@@ -110,6 +110,20 @@ def test_a_drawing_among_several_bins_divides_its_risk() -> None:
     assert drawing_behind(first(several), several).ways == {"face": 3, "year": 3}  # type: ignore[union-attr]
 
 
+def test_a_changed_copy_has_public_facts_of_its_own() -> None:
+    document = with_rows("stated", 10 * document_rows())
+    assert (public_facts(document).n, set(public_facts(document).criteria)) == (document.n_rows, names_of(document))
+    changed = document.model_copy(update={"n_rows": document.n_rows + 1, "criteria": document.criteria[1:]})
+    facts = public_facts(changed, TABLE.counts)
+    assert (facts.n, facts.counts) == (document.n_rows + 1, TABLE.counts)
+    assert set(facts.criteria) == names_of(changed) != names_of(document)
+    assert public_facts(document).counts is None
+
+
+def names_of(document: ReleaseDocument) -> set[str]:
+    return {part.name for part in document.criteria if part.criterion() is not None}
+
+
 def test_a_figure_that_uses_the_risk_up_says_nothing_of_the_file() -> None:
     document = with_rows("stated", 10 * document_rows())
     interval = first(document).interval

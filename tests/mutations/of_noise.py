@@ -147,7 +147,7 @@ OF_NOISE = (
         name="inversion: the first 16 bits decide every draw",
         breaks="probabilities are wrong by 2^-16, and large values are impossible",
         place="privacy.samplers:Table.of",
-        old="first[among > 0] = _OPEN",
+        old="first[begins] = _OPEN",
         new="first.flags.writeable = False",
         tests=(f"{TABLES}::test_the_first_bits_decide_only_where_all_words_agree",),
     ),
