@@ -49,8 +49,7 @@ SLOPES = (
 EQUAL = "Population: equal variances around the line are assumed, because no published table contains all columns together."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
 OF_MEMBERS = (
-    "Members: the sample consists of roots with all their members. The similarity of members is estimated if a noisy table "
-    "contains two "
+    "Members: roots are drawn with all their members. The similarity of members is estimated if a noisy table contains two "
     "members of a root. Otherwise members are taken as completely alike, so intervals are wider than necessary."
 )
 SELECTED = (
@@ -216,9 +215,7 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
         sentences.append(f"The sampling variance has the design effect {survey.effect:g} ({release.design.source}).")
     if survey.groups:
         n_groups = len(release.by_name[survey.groups].labels)
-        sentences.append(
-            f"The sampling variance is the variance between {n_groups} random groups of clusters ({survey.groups})."
-        )
+        sentences.append(f"The sampling variance is estimated from {n_groups} random groups of clusters ({survey.groups}).")
     if survey.not_drawn < 1:
         sentences.append(f"The population has {release.population:,} records ([population]).")
     return " ".join(sentences)

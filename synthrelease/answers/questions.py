@@ -193,8 +193,7 @@ def _of_all_members(text: str, release: AskedOf) -> str:
     first, last = (slot_name(members[0], slot) for slot in (1, linked.most))
     return (
         f" {members[0]!r} is a column of members: {first!r} is the column of the first member, and so on to {last!r}. "
-        "Shares, means and "
-        'medians over all members are answered by `estimate`; `bound` accepts "share ..." and "mean ...".'
+        'Ask `estimate` for shares, means and medians over all members; `bound` accepts "share ..." and "mean ...".'
     )
 
 

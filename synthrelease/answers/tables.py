@@ -38,7 +38,8 @@ class NoisySums:
     ----------
     values : (k,) estimates.
     weights : (k, n_noises) weights of all noises in the errors: first the noises of the published cells, and last the noise of
-        the number of rows, which has weight 0. moments : (l,) estimates of further sums, without errors.
+        the number of rows, which has weight 0.
+        moments : (l,) estimates of further sums, without errors.
     """
 
     values: np.ndarray
@@ -70,9 +71,8 @@ class NoisyTables:
         published = release.measurements.tables if release.measurements else ()
         if not published:
             raise InputError(
-                "expected a release with published noisy tables (measurements.json), found one without: its released rows "
-                "alone do not show their errors. `synthrelease bound` gives the range that the released criterion values "
-                "allow."
+                "expected a release with published noisy tables (measurements.json), found one without: its rows alone do not "
+                "show their errors. `synthrelease bound` gives the range that the released criterion values allow."
             )
         self.release = release
         self.kept = KeptRows.of(release)

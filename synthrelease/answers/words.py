@@ -47,8 +47,8 @@ class Term:
     ----------
     name : "share", or the column of a mean, median or slope; for a contrast, "risk difference", "risk ratio", "odds ratio",
         "difference of means" or "difference of medians".
-    group : the bin of the column after "by", or the condition of one of two groups; "" without groups. unit : "" for shares,
-        the column's unit for means and medians, and the target's unit per unit of the column for slopes.
+    group : the bin of the column after "by", or the condition of one of two groups; "" without groups.
+    unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
     estimable : whether the term has a number. A term has no number if its interval covers half of the possible range or more,
         if the group may have no row, or if the value of an open bin could change the mean that much (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
@@ -263,10 +263,7 @@ def _population(answer: Estimate) -> str:
         )
     if answer.design:
         return f"Population: a population of which the rows are a sample. {answer.design}"
-    return (
-        "Population: the rows are assumed to be a simple random sample of the population. Otherwise the interval has no "
-        "meaning."
-    )
+    return "Population: the rows must be a simple random sample of the population. Otherwise the interval has no meaning."
 
 
 def _numbers(answer: Estimate) -> list[str]:

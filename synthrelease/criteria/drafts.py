@@ -163,9 +163,10 @@ class CriterionDraft:
     about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
         criterion value is relative.
     in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
-        it replaces none. asks : "single columns" or "shares of single columns" for a criterion that a table of independent
-        columns meets; "pairs" for a criterion about all associations. A draft needs at least one criterion about associations,
-        which a table of independent columns fails.
+        it replaces none.
+    asks : "single columns" or "shares of single columns" for a criterion that a table of independent columns meets; "pairs" for
+        a criterion about all associations. A draft needs at least one criterion about associations, which a table of
+        independent columns fails.
     """
 
     settings: Mapping[str, object]
@@ -289,9 +290,7 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 def conditional_mean(file: FileFacts) -> Drafts:
     """Draft the means of the two numeric columns with the strongest associations, each in groups of up to three columns."""
-    remark = (
-        "no mean of a group, and not the overall mean, may have an error above this; values beyond `range` count as its ends"
-    )
+    remark = "no group mean, and not the overall mean, may have an error above this; values beyond `range` count as its ends"
     for column in file.outcomes[:2]:
         low, high = column.mean_range
         by = _names(file.grouping(column, 3 * file.cell * file.n_rows, 3))

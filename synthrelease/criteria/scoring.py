@@ -226,9 +226,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
-            f"its noise is large compared with its threshold {figure(threshold)}. A perfect table is refused in {luck:.0%} "
-            "of cases "
-            f"or more, and a table with an error as far above the threshold passes as often. Take an epsilon of "
+            f"its noise is large compared with its threshold {figure(threshold)}. A perfect table is refused in {luck:.0%} of "
+            f"cases or more, and a table with an error as far above the threshold passes as often. Take an epsilon of "
             f"{figure(enough, 2)} or more, or a larger threshold."
         )
 

@@ -240,8 +240,8 @@ class _Groups:
 
     Attributes
     ----------
-    group : (n_recipients,) the index of the group that agrees with each recipient. rows : (n_recipients,) number of donor rows
-        in that group.
+    group : (n_recipients,) the index of the group that agrees with each recipient.
+    rows : (n_recipients,) number of donor rows in that group.
     donors : donor cells, sorted by group.
     ends : (n_donors,) cumulative number of rows of the table in `donors`.
     below : (n_groups,) number of donor rows before each group.

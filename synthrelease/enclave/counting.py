@@ -38,7 +38,8 @@ class CountedRows:
     ----------
     cells : counts of the rows that have a bin in every column.
     n_rows : number of all rows. If a key identifies persons, `n_rows` is the largest possible number of records of that many
-        persons. problems : (column, kind) of forbidden values that occurred. If there are any, the cells are not used.
+        persons.
+    problems : (column, kind) of forbidden values that occurred. If there are any, the cells are not used.
     misfits : number of rows with a value without a bin, by (column, kind); number of rows read, by (column, READ).
     divided : whether rows of one key are in several files that are read separately.
     """

@@ -1,4 +1,5 @@
-"""List the families of generators by their names in the configuration file. A new family needs one file, and one line here."""
+"""List the families of generators by their names in the configuration file. A new family needs one file, and one line in this
+module."""
 
 from __future__ import annotations
 

@@ -38,8 +38,9 @@ from synthrelease.settings.base import Mistake, ReleasedPrior
 if TYPE_CHECKING:
     from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
 
-# Columns are measured before the rounds and after them. After the rounds the model shows which bins are rare. Their relative
-# error is the largest error of single columns, so the last measurement goes to the columns where it is largest.
+# Columns are measured before the rounds and after them. After the rounds, the model shows which bins are rare. The relative
+# error of rare bins is the largest error of single columns, so the last measurement goes to the columns in which this error is
+# largest.
 
 _WEIGHTS = 10**6
 """Shares of the columns are rounded to multiples of the largest share divided by this number."""
@@ -52,19 +53,19 @@ _PRECISION, _FINEST = 0.2, 0.05
 (`ProportionalFit.solve`)."""
 
 _SWEEPS, _LAST_SWEEPS = 20, 100
-"""Largest number of sweeps: of a fit after a round, which starts from the previous fit, and of the last fit."""
+"""Largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit."""
 
 _MOST = 4
 """Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple."""
 
-# Limits for strong noise. Where the noise of a cell would exceed the first number as a share of the rows, there are fewer
-# rounds. The second number is then the share of a round's budget for its choice, and the third is the smallest size of a
-# group in units of the noise. Without these limits, with 84 rounds at epsilon 1 on 14,000 households and their members,
-# tables were chosen at random (docs/appendix/benchmarks.md, linked tables).
+# Limits for strong noise. If the noise of a cell would exceed the first number as a share of the rows, there are fewer rounds.
+# The second number is then the share of a round's budget for its private choice, and the third number is the smallest size of a
+# group in units of the noise. Without these limits, with 84 rounds at epsilon 1 on 14,000 households and their members, tables
+# were chosen at random (docs/appendix/benchmarks.md, linked tables).
 _LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
 
 _GROUP = 5.0
-"""Smallest number of rows of a group of bins, as a multiple of the noise in a table of usual size."""
+"""Smallest number of rows of a group of bins, as a multiple of the noise of a table of usual size."""
 
 # Parts of the budget are multiples of the usual part divided by this number, so that the remaining budget is a short
 # fraction.
@@ -81,8 +82,8 @@ class RoundsPlan:
         the model keeps its columns in one clique.
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
-    rounds : the planned number of rounds. The part of a round depends on the number of cells of its table.
-    growth : the part of a table is proportional to its number of possible cells to this power; 0 for equal parts.
+    rounds : the planned number of rounds. The part of the budget for a round depends on the number of cells of its table.
+    growth : the part for a table is proportional to its number of possible cells to this power; 0 for equal parts.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
     weight : the weight of the prior, as a number of records.
     """
@@ -126,7 +127,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
 
     Only `private` accesses the private table. Everything else is post-processing of its answers.
     """
-    # Plan: divide the budget, and find the columns that a rule or a table of weight 0 ties together. All of this is public.
+    # Plan: divide the budget, and find the columns that a rule or a table of weight 0 connects. All of this is public.
     total = private.left
     plan, rows = _rounds_within_noise(private, n, plan, len(layout.sizes))
     first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
@@ -163,8 +164,8 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     model = _GrowingModel(plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=wide.sizes)
 
     # Select and measure tables, until only the budget of the last measurement is left. The part of a round never shrinks, and a
-    # remainder below it is spent at once on the chosen table. So every answer costs at least a fixed share of the budget, there
-    # are finitely many answers, and their noise is bounded (theory 12.11, adaptive generators).
+    # remainder that is smaller than this part is spent at once on the chosen table. So every answer costs at least a fixed
+    # share of the budget, the number of answers is finite, and their noise is bounded (theory 12.11, adaptive generators).
     part = (private.left - last) / plan.rounds
     fit = model.fit(_SWEEPS)
     while (left := private.left - last) > 0:
@@ -184,7 +185,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
                 part = max(part, min(2 * part, private.left - last))
     fit = model.fit(_SWEEPS if private.left else _LAST_SWEEPS)
 
-    # Measure the columns again where the model has rare bins, and fit the model once more.
+    # Measure the columns with rare bins in the model again, and fit the model once more.
     if private.left:
         group_counts = [n * fit.margin(column) for column in range(len(columns))]
         again = look_again(private, columns, variances, expected_bins(group_counts, maps, columns))
@@ -198,7 +199,8 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
     """Return the shares of the budget for the columns, in proportion to the square root of their numbers of bins.
 
     Shares in proportion to size^(2/3) would minimise the sum of the errors of all cells, and equal shares would be best for
-    rare bins of columns with few bins. The square root lies between the two, and was best for all criteria of the births data.
+    rare bins of columns with few bins. The square root lies between these two choices, and was best for all criteria of the
+    births data.
     """
     weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
     return [Fraction(weight, sum(weights)) for weight in weights]
@@ -293,7 +295,8 @@ def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarra
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A table that may be measured next, the part of the budget for it, and the column sets that cliques must then contain."""
+    """A table that may be measured next, the part of the budget for it, and the column sets that cliques must contain
+    afterwards."""
 
     table: CompetingTable
     part: Fraction
@@ -333,8 +336,8 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
-        """Return the tables that may be measured next, with the model's expected counts. They respect the limit on cliques.
-        Only possible cells count for the noise.
+        """Return the tables that may be measured next, with the model's expected counts. The tables respect the limit on
+        cliques. Only possible cells count for the noise.
         """
         tables = list(self._tables(fit))
         cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
@@ -356,7 +359,7 @@ class _GrowingModel:
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
         """Yield the tables that may be measured now, the model's shares of their cells, and the column sets that cliques must
-        then contain.
+        contain afterwards.
 
         A column with a single group is excluded, because a pair with this column has only the information of the other column.
         Such columns add no cells, so they could also give a clique more columns than an array has axes. Tables of more than two
@@ -428,10 +431,10 @@ class AdaptiveGenerator(Generator):
     clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
         `clique_cells = 65536`.
     draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. The same holds among rows
-        that agree in the columns on which the bin depends. This adds almost no error to the tables of the model and costs no
-        epsilon. The setting matters if there are many columns or rare bins. Without the setting, tables of few columns are
-        drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example: `draw =
-        "evenly"`.
+        that agree in the columns on which the bin depends. Even drawing adds almost no error to the tables of the model and
+        costs no epsilon. This setting matters if there are many columns or rare bins. Without this setting, tables of few
+        columns are drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example:
+        `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -514,7 +517,7 @@ class AdaptiveGenerator(Generator):
 
         rules = [mask.columns for mask in split_masks(background.plausibility.masks)]
         if JunctionTree.of(private.layout.sizes, rules).largest > DENSE_LIMIT:
-            raise RejectedRound("the rules tie too many cells together")  # known before anything is spent
+            raise RejectedRound("the rules connect too many cells")  # known before any budget is spent
         tables = private.spend(charge, partial(opened, kind=kind, budget=budget, entropy=private.entropy))
         learned = learn(tables, private.layout, private.n, background, self.plan(private.layout))
         families = tuple(families_of(learned.fit.tree, learned.fit.shares))

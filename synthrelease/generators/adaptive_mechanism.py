@@ -62,10 +62,10 @@ class PrivateTables(Budgeted):
     Privacy
     -------
     Neighbours replace one record. With `budget` rho all answers together are rho-zero-concentrated (`Gaussian`) or sqrt(2
-    rho)-Gaussian (`ExactlyGaussian`); with `budget` epsilon they are epsilon-DP (`Laplace`). This holds for any questions. Each
-    answer has its own guarantee for any question that depends on earlier answers. The parts never add up to more than the fixed
-    budget (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget that answers
-    share out).
+    rho)-Gaussian (`ExactlyGaussian`); with `budget` epsilon they are epsilon-DP (`Laplace`). This guarantee holds for any
+    questions. Each answer has its own guarantee for any question that depends on earlier answers. The parts never add up to
+    more than the fixed budget (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian
+    budget that answers share out).
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
@@ -114,8 +114,8 @@ class PrivateTables(Budgeted):
     def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
         """Choose privately the index of a table with a high score: weight * (l1 distance from the expected counts - handicap).
 
-        Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most 2 weights
-        (theory 12.9, tables and their distances). All numbers are integers.
+        Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most twice its
+        weight (theory 12.9, tables and their distances). All numbers are integers.
         """
         self._take(part)
         opaque(lambda: self._hold([table.columns for table in competing]))
@@ -128,7 +128,7 @@ class PrivateTables(Budgeted):
         """Count the competing tables once for all rounds, so that a round does not take longer with more rows.
 
         A pair is summed from a stored table of column groups that contain it. A table that exceeds the memory limit is counted
-        in every round.
+        again in every round.
         """
         sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
         groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
@@ -165,8 +165,8 @@ class PrivateTables(Budgeted):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon of a private choice that costs this part of a budget. If parts are epsilons, this is the part
-        itself.
+        """Return the epsilon of a private choice that costs this part of a budget. If parts are epsilons, the result is the
+        part itself.
         """
         return part
 
@@ -198,7 +198,7 @@ class Gaussian(PrivateTables):
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
         """Return the values with rounded Gaussian noise.
 
-        A table has squared l2 sensitivity 2, and not the 4 of a removed and an added record, because the two changes are in
+        A table has squared l2 sensitivity 2, not 4 as for a removed and an added record, because the two changes are in
         different cells.
         """
         return rounded_gaussian(values, squared_sensitivity=sensitivity, rho=part, entropy=entropy)

@@ -1,7 +1,7 @@
 """The private half of the GAN families: measure noisy frequencies of bins and noisy gradients of a critic.
 
 Private: the counts of the table; the gradient of each of its rows, and their exact sum. Out: noisy sums of gradients, and noisy
-frequencies, public. `patectgan` uses these frequencies, too.
+frequencies, public. `patectgan` also uses these frequencies.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for each gradient; neighbours replace
 one record. Replacing a record changes two counts of a column by 1 and replaces one clipped gradient: sensitivity 2 clip in l2
@@ -82,8 +82,8 @@ def noisy_gradient(
     Privacy
     -------
     rho-zero-concentrated, neighbours replace one record: the sum loses one clipped gradient and gains another, so it changes by
-    at most 2 clip in l2 norm. It is rounded to a public grid of step g, which moves each of its d coordinates by at most g / 2
-    in each of the two tables. The floating-point error of the sum moves each coordinate by at most 2^-38 n clip, because at
+    at most 2 clip in l2 norm. The sum is rounded to a public grid of step g, which moves each of its d coordinates by at most g
+    / 2 in each of the two tables. The floating-point error of the sum moves each coordinate by at most 2^-38 n clip, because at
     most 2^13 terms are added one after the other (2^-40 of their sum, in any order), and then fewer than 2^9 chunks. So the
     rounded sums differ by at most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g steps in l2 norm, rounded up; this is the
     sensitivity of the noise. `clipped_sum_of_cells` ensures that equal rows have equal gradients in both tables, up to such

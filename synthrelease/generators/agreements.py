@@ -149,7 +149,7 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs that fit into a model with these column sets. Pairs far from independence come first.
+        """Return the pairs that fit into a model with these column sets. Pairs far from independence are taken first.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ LEAST_REPEATED = 0.8
 LEAST_STRENGTH = 0.1
 """Cramer's V from which two columns are called associated. If the strength is unknown, the noise must stay below this value."""
 Function = tuple[int, Columns]
-"""A column, and the columns of which it is a function."""
+"""A column, and the columns that determine it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Ties:
     measured : the columns of each table that every fit measures, and that its model matches.
     sums : the columns of each sum of scores that the model matches. Such a sum is one number that the table of these columns
         determines.
-    chosen : the columns of each table that a fit may measure, by a private choice that is not published.
+    chosen : the columns of each table that a fit may measure, after a private choice that is not published.
     public : column sets of a model that starts from a public table. The model connects all columns of a clique of these sets
         and the rules.
     drawn_after : columns that are drawn after all others, in this order, each with all columns on which it depends.
@@ -96,7 +96,7 @@ def cramers_v(counts: np.ndarray) -> float:
     """Return the bias-corrected Cramer's V of a (n_first, n_second) table: 0 for independent columns, at most 1.
 
     W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
-    without rows are ignored. The result is 0 where a column has only one value.
+    without rows are ignored. The result is 0 if a column has only one value.
     """
     n = counts.sum()
     fewest = min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1))
@@ -168,7 +168,8 @@ class Strengths:
     pairs: Mapping[str, float] = field(default_factory=dict)
 
     def expected(self, columns: Sequence[str], sizes: Sequence[int], n_rows: int) -> np.ndarray:
-        """Return the (r, c) expected numbers of rows for independent columns. Unknown shares of bins are taken as equal."""
+        """Return the (r, c) expected numbers of rows for independent columns. Unknown shares of bins are assumed to be
+        equal."""
         shares = [np.asarray(self.shares.get(name, ())) for name in columns]
         known = (
             share if size - 1 <= len(share) <= size else np.full(size, 1 / size)
@@ -180,7 +181,7 @@ class Strengths:
         """Return whether the noise hides the association of two columns: it exceeds chance and the strength of the association.
 
         An unknown strength is replaced by `LEAST_STRENGTH`. Noise that does not exceed chance hides nothing, because another
-        sample of this size differs as much. The plan and the card use this rule.
+        sample of this size would differ as much. Plan and card both use this rule.
 
         Parameters
         ----------
@@ -191,8 +192,8 @@ class Strengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """The extent to which the rows carry the association of two or three columns. As a boolean, it is true if they carry the
-    association.
+    """The extent to which the rows carry the association of two or three columns. As a boolean, the object is true if the rows
+    carry the association.
 
     Attributes
     ----------
@@ -203,12 +204,12 @@ class Association:
         rows (with three columns: if one of them is independent of each of the others). "not known" if the generator chose its
         tables privately.
     how : the reason, in the words of `How`.
-    through : the separating columns: among rows that agree in these columns, the two columns are independent. Empty for other
-        reasons.
+    through : the separating columns: among rows that agree in these columns, the two columns are independent. `through` is
+        empty for other reasons.
     noise : for a measured table, the mean absolute noise of a cell, in rows; None if it is unknown. mean_cell : the mean number
         of rows of a cell; None if the number of rows is unknown.
     repeats : the approximate share of an association that the rows repeat if all cells have equal size. The prior of the fit
-        removes the rest. None without such a prior.
+        removes the rest. `repeats` is None without such a prior.
     apart : columns with rare bins whose rows are in no measured table; associations of these bins are not carried.
     strength : Cramer's V of two measured columns, from a public file or from noisy tables; None if it is unknown.
     noise_strength : the Cramer's V that independent columns would show because of the noise of their table.
@@ -325,7 +326,7 @@ class Associations:
         """Yield the associations of all pairs of columns, in the order of the columns.
 
         A thousand columns have half a million pairs. Most of these pairs are in parts of the model that nothing connects. For
-        members, and for columns that are drawn after all others, a graph is built for each pair.
+        members, and for columns that are drawn after all other columns, a separate graph is built for each pair.
         """
         parts = {column: {column} for column in range(len(self.layout.sizes))}
         tied = ((column, *near) for column, near in self._graph(0, 0).near.items())
@@ -399,8 +400,8 @@ class Associations:
 
     @cached_property
     def _place(self) -> Mapping[str, int]:
-        """Return the position of each column in the layout, by name. It is cached, because a thousand columns have half a
-        million pairs.
+        """Return the position of each column in the layout, by name. The mapping is cached, because a thousand columns have
+        half a million pairs.
         """
         return {name: place for place, name in enumerate(self.layout.columns)}
 
@@ -527,8 +528,8 @@ class Associations:
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
         """Return whether a factor of the model contains both columns, and the columns that separate them without such factors.
 
-        The neighbours of one column on paths to the other column separate the two columns. Of the two sets of neighbours the
-        smaller set is returned.
+        The neighbours of one column on paths to the other column separate the two columns. Of the two sets of neighbours, the
+        smaller one is returned.
         """
         graph = self._graph(first, second)
         if second in graph.near[first]:
@@ -539,10 +540,10 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the graph of connected columns that is relevant for two columns: the moral graph of their ancestors.
+        """Return the graph of connected columns that matters for two columns: the moral graph of their ancestors.
 
-        Of the columns that are drawn after all others, the graph contains only columns on which the two columns depend. It
-        connects the columns from which each of these is drawn.
+        Among the columns that are drawn after all others, the graph contains only columns on which the two columns depend. The
+        graph connects the columns from which such a column is drawn.
         """
         drawn_from = dict(self.ties.drawn_after)
         if not drawn_from and frozenset() in self._graphs:
@@ -570,8 +571,8 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule only connects a column with the columns from which it is drawn, such as a rule that assigns
-        areas to larger areas.
+        """Return whether a rule only connects a column with the columns from which it is drawn; an example is a rule that
+        assigns areas to larger areas.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
@@ -581,7 +582,7 @@ def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
 
 
 class TiedColumns:
-    """A graph of columns, in which columns of the same factor of a model are neighbours."""
+    """A graph of columns; columns in the same factor of a model are neighbours."""
 
     def __init__(self, near: dict[int, frozenset[int]]):
         self.near = near

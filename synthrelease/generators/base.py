@@ -157,7 +157,7 @@ class Generator(SpecTable):
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table that a fit at this charge measures; empty where tables are chosen privately."""
+        """Return the noise of each table that a fit at this charge measures; empty if tables are chosen privately."""
         return {}
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
@@ -167,7 +167,7 @@ class Generator(SpecTable):
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
         """Return the columns about which a fit has no information, because no measurement and no rule contains them.
 
-        Empty for a fit that chooses its tables or starts from a public table.
+        The list is empty for a fit that chooses its tables or starts from a public table.
         """
         measured = {column for columns in self.fixed_questions(layout) for column in columns}
         if not measured or self.prior_file is not None:
@@ -188,7 +188,7 @@ class Generator(SpecTable):
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return a text that names the quantity with which the time and memory of an attempt grow."""
+        """Return a text that names what makes the time and memory of an attempt grow."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 
@@ -217,7 +217,7 @@ class MeasuringGenerator(Generator):
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend the charge on measurements and return them. All later steps are post-processing."""
+        """Spend the charge on measurements and return them. All steps after the measurements are post-processing."""
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:

@@ -130,8 +130,8 @@ class BayesianNetwork:
 class Frontier:
     """The cells of the first columns of a network with their expected counts. One column at a time is added.
 
-    When the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. From then on each
-    row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
+    If the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. After the rounding,
+    each row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
 
     Attributes
     ----------
@@ -252,7 +252,8 @@ class Frontier:
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Round expected counts to integers that sum to n. Each is the floor or ceiling of its count scaled to n, and unbiased.
+    """Round expected counts to integers that sum to n. Each integer is the floor or the ceiling of its count scaled to n, and
+    is unbiased.
 
     This is systematic sampling (Madow 1949) with n equally spaced points and one random offset on the line of cells. Sums over
     neighbouring cells have an error below 1.
@@ -334,7 +335,7 @@ def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]
     sets.
     """
     closure: set[frozenset[int]] = set()
-    for columns in column_sets:  # every intersection of the tables so far, with and without one more
+    for columns in column_sets:  # every intersection of the tables so far, with and without one more table
         closure |= {intersection & set(columns) for intersection in closure} | {frozenset(columns)}
     shared = {s for s in closure if sum(s <= set(columns) for columns in column_sets) > 1} | {frozenset[int]()}
     return sorted((tuple(sorted(s)) for s in shared), key=lambda s: (len(s), s))
@@ -375,15 +376,16 @@ def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarr
     sums = table.sum(axis=1, keepdims=True)
     filled = np.where(sums > 0, table, fallback)
     sums = filled.sum(axis=1, keepdims=True)
-    uniform = np.full_like(table, 1.0 / table.shape[1])  # only for impossible bins of parents
+    uniform = np.full_like(table, 1.0 / table.shape[1])  # this happens only for impossible bins of parents
     return np.divide(filled, sums, out=uniform, where=sums > 0)
 
 
 def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
     """Return Pr[parents] under the network so far, with axes in the order of `parents`.
 
-    Only the parents and their ancestors matter. The result is exact if the junction tree of these columns has cliques of at
-    most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise it is estimated from the rows of `drawn`.
+    Only the parents and their ancestors affect the result. The result is exact if the junction tree of these columns has
+    cliques of at most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise it is estimated from the rows of
+    `drawn`.
     """
     if not parents:
         return np.ones(())
@@ -423,7 +425,7 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
 
     Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. So all numbers
     in most of the equal parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table). In the other
-    parts the bin is searched.
+    parts, the bin is found by search.
 
     Parameters
     ----------
@@ -477,20 +479,20 @@ class _Drawing:
         aims, first = uniform * self._totals.take(rows), rows << self._halvings
         ends = first.copy()
         for step in (1 << halving for halving in reversed(range(self._halvings))):
-            # binary search for the number of ends at or below the aim
+            # binary search for the number of ends that are at most the aim
             ends += np.multiply(aims >= self._inner.take(ends + (step - 1)), step, dtype=np.int64)
         return np.minimum(ends - first, self._last.take(rows))  # rounding up must not lead to a bin of probability 0
 
 
-# Whole rows get the bins of a further column evenly. The result depends on the model and on random numbers, not on private
-# data.
+# The bins of a further column are assigned evenly to whole rows. The result depends on the model and on random numbers, not on
+# private data.
 #
-# Independent draws would add a sampling error to the tables of the model. This is avoidable: the rows with the same bins of the
-# parents can divide the bins among themselves. Equally spaced points with a random offset are placed on the line of rows, on
-# which the length of each row is its probability of the bin (systematic sampling, Madow 1949). Rows that contain a point get
-# the bin. Rows with the same bins of the parents are neighbours on the line, in random order. So each row gets the bin with its
-# own probability, and which of these rows get it does not depend on their other columns. The bins are assigned one after
-# another, the last bin first.
+# Independent draws would add a sampling error to the tables of the model. This error can be avoided: the rows with the same
+# bins of the parents can divide the bins among themselves. Equally spaced points with a random offset are placed on the line of
+# rows, on which the length of each row is its probability of the bin (systematic sampling, Madow 1949). A row gets the bin if
+# the row's part of the line contains a point. Rows with the same bins of the parents are neighbours on the line, in random
+# order. So each row gets the bin with its own probability. Which of these rows get the bin does not depend on their other
+# columns. The bins are assigned one after another, the last bin first.
 
 
 def even_bins(

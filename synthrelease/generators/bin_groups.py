@@ -17,7 +17,7 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.generators.bayesian_network import nearest_on_simplex, systematic_rounding
 
 _REST = 0.4
-"""This share of the required rows is enough for a group of neighbouring bins that is next to a group with enough rows."""
+"""Next to a group with enough rows, this share of the required rows is enough for a group of neighbouring bins."""
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
@@ -36,7 +36,7 @@ def _pairs_of(mask: Mask) -> list[Mask]:
     shadows = {pair: shadow for pair, shadow in shadows.items() if not shadow.all()}
     if not np.array_equal(_all_of(shadows, allowed.shape), allowed):
         return [mask]
-    for pair in sorted(shadows, key=lambda pair: -float(shadows[pair].mean())):  # the masks that forbid least come first
+    for pair in sorted(shadows, key=lambda pair: -float(shadows[pair].mean())):  # masks that forbid the fewest cells come first
         others = {other: shadow for other, shadow in shadows.items() if other != pair}
         if np.array_equal(_all_of(others, allowed.shape), allowed):
             shadows = others
@@ -99,8 +99,8 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
     """Group one run of ordered bins in place, with group numbers from `groups` on. Return the next free number.
 
     A bin that has enough rows by itself is not grouped with the bins before or after it, if these have the share `_REST` of
-    `least` rows. For example, many rows at zero give no information on few rows above zero. Remaining bins with fewer rows join
-    the last group.
+    `least` rows. For example, many rows at zero give no information on few rows above zero. Remaining bins with too few rows
+    join the last group.
     """
     positive, held, opened = np.maximum(counts, 0), 0.0, False
     for b in range(start, stop):

@@ -32,7 +32,8 @@ _MOST_NUMBERS = 2**22
 
 
 def _numbers_in(value: object) -> int:
-    """Return how many numbers the arrays of a model contain. Its rules are left out, because all models share them."""
+    """Return how many numbers the arrays of a model contain. The rules of the model are left out, because all models share
+    them."""
     if isinstance(value, np.ndarray | tuple):
         return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
     if not is_dataclass(value) or isinstance(value, Plausibility):
@@ -86,8 +87,8 @@ RISK = 1e-6
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
     """Return whether the share of a bin of a single column in the rows differs clearly from its share in a noisy table.
 
-    Rows in rare bins that are counted separately are in no table, so they are ignored. Cells that the rules exclude are
-    ignored, too, because released rows are never in such cells.
+    Rows in rare bins that are counted separately are in no table, so they are ignored. Cells that the rules exclude are also
+    ignored, because released rows are never in such cells.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ MAX_RESAMPLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A synthetic table over the bins of its configuration. It is differentially private, and so public.
+    """A synthetic table over the bins of its configuration. A candidate is differentially private, and therefore public.
 
     `measured` contains the noisy marginals from which the table was made; None for a generator without such marginals.
     """
@@ -179,7 +180,7 @@ def make_candidate(
     synthetic = sample_plausible(model, private.n if rows is None else rows, background.plausibility, entropy)
     counts = configuration.projection.project(synthetic, entropy)
     if measured is not None and contradicts_its_tables(counts, measured, background.plausibility):
-        raise RejectedRound("its rows contradict the noisy tables that they were made from")
+        raise RejectedRound("its rows contradict the noisy tables from which they were made")
     return Candidate(configuration=configuration, counts=counts, measured=measured)
 
 

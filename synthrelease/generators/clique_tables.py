@@ -52,7 +52,7 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Column
     for number, clique in enumerate(tree.cliques):
         pairs |= {pair: margin(number, pair) for pair in combinations(clique, 2)}
     for column in range(len(tree.sizes)):
-        into: dict[int, tuple[Columns, np.ndarray]] = {}  # clique -> its separator, Pr[column | separator]
+        into: dict[int, tuple[Columns, np.ndarray]] = {}  # for each clique: its separator, and Pr[column | separator]
         for edge in tree.edges_from(tree.home((column,))):
             separator = edge.separator
             if column in separator:
@@ -66,7 +66,7 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Column
             else:
                 joint = margin(edge.start, (column, *separator))
             cells = margin(edge.stop, separator)
-            given = np.divide(joint, cells, out=np.zeros_like(joint), where=cells > 0)  # 0 where the separator is empty
+            given = np.divide(joint, cells, out=np.zeros_like(joint), where=cells > 0)  # 0 if the separator is empty
             into[edge.stop] = separator, given
             for other in tree.cliques[edge.stop]:
                 if other > column and other not in separator:
@@ -84,15 +84,15 @@ class Joining:
 
 
 def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
-    """Return, for every pair of columns, a way to connect it in the tree that adds few cells.
+    """Return, for every pair of columns, a way to connect the pair in the tree with few additional cells.
 
     One column is added to every separator on the path to the other column, and so to every two successive separators. With
-    these sets the cliques remain those of a chordal graph, so a junction tree has no larger clique than these sets. The
+    these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger clique than these sets. The
     direction with fewer cells is used. Pairs inside a clique need no new sets.
     """
     ways: dict[Columns, Joining] = {}
     for column in range(len(tree.sizes)):
-        way: dict[int, tuple[Columns, Joining]] = {}  # clique -> its separator, the sets on the path
+        way: dict[int, tuple[Columns, Joining]] = {}  # for each clique: its separator, and the sets on the path
         for edge in tree.edges_from(tree.home((column,))):
             if column in edge.separator:
                 continue

@@ -1,10 +1,10 @@
 """Turn rules that count, such as "at most one spouse", into exact zeros of a model, by additional columns with running counts.
 
 The rule "at most one spouse" concerns a column of every member at once, and a table of all these columns would have too many
-cells. The running count after a member is a function of the previous count and this member's bins. With a column for each
-running count, every table is small, and the rule concerns only the last count. The additional columns are functions of the
-original columns. So a distribution over extended rows is a distribution over original rows, and it excludes exactly the rows
-that break the rule. No private data are used.
+cells. The running count after a member depends only on the previous count and on this member's bins. With an additional column
+for each running count, every table is small, and the rule concerns only the last count. The additional columns are functions of
+the original columns. So a distribution over extended rows is a distribution over original rows, and it excludes exactly the
+rows that break the rule. No private data are used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from synthrelease.generators.junction_tree import largest_clique
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
 State = tuple[int, int]
-"""The numbers of parts that are certainly true so far, and of parts that may be true so far."""
+"""The number of parts that are certainly true so far, and the number of parts that may be true so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +198,8 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the combinations that the rule forbids, of final counts and of the columns that it names outside of counts."""
+    """Return the combinations that the rule forbids: combinations of final counts and of the columns that the rule names
+    outside of counts."""
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)
@@ -220,8 +221,8 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns on which a part depends, where the part is certainly true, and where it may be true; None if these
-    columns have too many cells.
+    """Return the columns on which a part depends, the cells in which the part is certainly true, and the cells in which it may
+    be true; None if these columns have too many cells.
 
     Columns that make no difference among possible cells are dropped. For an absent member, no part is true.
     """
@@ -245,7 +246,7 @@ def _part(
 
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
-    """Return where a part is true of records, and where it is false."""
+    """Return whether a part is true for each record, and whether it is false."""
     is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))

@@ -1,4 +1,4 @@
-"""Define counting queries, and a model that is corrected by one query at a time: the common part of MWEM and PEP.
+"""Define counting queries, and a model that is corrected by one query at a time; MWEM and PEP share this code.
 
 A query counts the rows with given bins in some columns. In each iteration a query with a large model error is chosen privately,
 its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model stores
@@ -42,14 +42,14 @@ class CountingQuery:
 
 
 class QueryPool:
-    """The public pool of queries that may be selected, by sub-table.
+    """The public pool of queries that may be selected, ordered by sub-table.
 
     Parameters
     ----------
     queries : largest number of queries. The pool has all cells of single columns, then of pairs of columns, and so on. If the
-        cells of the next number of columns do not all fit, some are chosen at random.
+        cells of the tables with one more column do not all fit, some of them are chosen at random.
     marginal : largest number of columns of a sub-table.
-    generator : draws this random choice; public.
+    generator : draws this random choice, which is public.
     """
 
     def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):
@@ -137,7 +137,7 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """The measurements so far: for each query the sum and the number of its noisy shares."""
+    """The measurements so far: for each query the sum of its noisy shares, and their number."""
 
     sums: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
@@ -169,7 +169,7 @@ def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: 
 
 @dataclass(frozen=True, kw_only=True)
 class DenseModel:
-    """A model that stores the probabilities of all cells, up to a factor. `shares` has one axis per column."""
+    """A model that stores the probabilities of all cells, up to a common factor. `shares` has one axis per column."""
 
     layout: Layout
     shares: np.ndarray

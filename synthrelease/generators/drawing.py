@@ -15,12 +15,12 @@ from functools import lru_cache
 import numpy as np
 
 MOST_CANDIDATES = 20_000
-"""If more rows than this were drawn and more than this were omitted, the closed form is used. Its limit is up to a quarter
-wider, but the exact limit would take seconds."""
+"""If more rows than this were drawn and more rows than this were omitted, the closed form is used. The limit of the closed form
+is up to a quarter wider, but the exact limit would take seconds."""
 _MOST_SHARES = 10**100
-"""For more shares than this the closed form is used, because the exact probabilities would underflow."""
+"""For more shares than this number, the closed form is used, because the exact probabilities would underflow."""
 _MOST_CELLS = 100_000
-"""Tables with more cells than this have no useful limit on their distance."""
+"""Tables with more cells than this number have no useful limit on their distance."""
 _ROUNDING = 1e-6
 """Upper bound of the relative error of summed probabilities."""
 _FEW = 32

@@ -80,7 +80,7 @@ class Network:
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
             delta = back[0] @ self.weights[layer][:-1].T
-            # the output of a rectifier is above 0 where its input is
+            # the output of a rectifier is positive if its input is positive
             back.insert(0, np.where(passed.inputs[layer] > 0, delta, LEAK * delta))
         return back
 

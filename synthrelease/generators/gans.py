@@ -117,11 +117,11 @@ class DPGAN(GradientGenerator):
 
 # A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019), requests rare bins more often.
 #
-# In every step one column is the condition: the generator gets a bin of this column and makes the rest of the row, and the rows
-# of the table are weighted by their bin, so that generated rows and rows of the table have each bin equally often. How often
-# each bin is requested depends on frequencies that were measured with noise, as part of the charge. Unlike in the library,
-# gradients are over all rows, not over batches; there are no packs of rows and no extra loss for the condition, because a row
-# has its bin by construction; and the released rows follow the distribution over all cells, not single draws.
+# In every step one column is the condition: the generator gets a bin of this column and makes the rest of the row. The rows of
+# the table are weighted by their bin, so that generated rows and rows of the table have each bin equally often. How often each
+# bin is requested depends on frequencies that were measured with noise, as part of the charge. There are three differences from
+# the library. Gradients are over all rows, not over batches. There are no packs of rows and no extra loss for the condition,
+# because a row has its bin by construction. The released rows follow the distribution over all cells, not single draws.
 
 
 class DPCTGAN(GradientGenerator):
@@ -191,12 +191,12 @@ class DPCTGAN(GradientGenerator):
 # A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
 #
 # In every step, teachers on disjoint parts of the table vote which of some generated rows are real (`patectgan_mechanism`). The
-# privacy cost of noisy votes does not depend on their values. The critic, which is the student in PATE-GAN, uses generated rows
-# and noisy votes only, and the generator uses the critic. Votes are numbers, not thresholded labels, and the released rows
-# follow the distribution over all cells, not single draws.
+# privacy cost of noisy votes does not depend on their values. The critic, which is called the student in PATE-GAN, uses only
+# generated rows and noisy votes, and the generator uses only the critic. Votes are numbers, not thresholded labels, and the
+# released rows follow the distribution over all cells, not single draws.
 
 TABLE_LIMIT = 2**26
-"""Largest number of counts of all teachers together: 256 MiB. Preparing the votes takes twice as much."""
+"""Largest number of counts of all teachers together: 256 MiB. Preparing the votes takes twice as much memory."""
 
 _DRAWS = 2000
 """Number of draws of the generator's noise with which teachers compare their rows."""
@@ -355,8 +355,8 @@ def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return a gradient. A step against it increases the critic's scores of rows with more votes than average, and decreases
-    the other scores.
+    """Return a gradient. A step against the gradient increases the critic's scores of rows with more votes than average, and
+    decreases the other scores.
     """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

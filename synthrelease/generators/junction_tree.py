@@ -130,7 +130,7 @@ class JunctionTree:
             messages[index] = sum_out(inward[index], self.cliques[index], shared)
             inward[above] = inward[above] + spread(messages[index], shared, self.cliques[above])
         total = float(sum_out(inward[0], self.cliques[0], ()))
-        with np.errstate(invalid="ignore"):  # without mass the total is -inf and the shares are NaN
+        with np.errstate(invalid="ignore"):  # without mass, the total is -inf and the shares are NaN
             beliefs = [inward[0] - total]
         for index in range(1, len(self.cliques)):
             above, shared = self.parents[index], self.separator(index)
@@ -145,7 +145,7 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
     """Return the neighbours of each clique in the spanning tree with the most shared columns along its edges.
 
     Pairs without a shared column come last: the first clique is then connected with every component that is not yet connected
-    with it.
+    with the first clique.
     """
     tree, linked = list(range(len(cliques))), list[list[int]]([] for _ in cliques)
     holding = defaultdict[int, list[int]](list)

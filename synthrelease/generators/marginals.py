@@ -49,8 +49,8 @@ from synthrelease.settings.base import Mistake, ReleasedPrior
 
 # Rows of rare bins are counted separately, and added to rows of the model of all other rows. All of this is post-processing.
 #
-# Of a row in a rare bin only the bin is known. Its other columns are copied from a drawn row in the nearest bin, where the bins
-# of the column are ordered, otherwise from any drawn row.
+# For a row in a rare bin, only the bin is known. The other columns of the row are copied from a drawn row in the nearest bin if
+# the bins of the column are ordered, otherwise from any drawn row.
 
 _DONORS = 1_000
 """Smallest number of drawn rows from which rows of rare bins may be copied."""
@@ -66,7 +66,7 @@ class WithRareBins:
     n : the number of rows that this model describes.
     bins : the rare bins with their noisy numbers of rows.
     plausibility : the rules for all rows.
-    ordered : per column, how many of its first bins are ordered; empty where no column is ordered.
+    ordered : per column, how many of its first bins are ordered; empty if no column is ordered.
     """
 
     rest: Model
@@ -92,7 +92,8 @@ class WithRareBins:
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """Return `number` rows in a rare bin. Their other columns are copied from drawn rows."""
+        """Return `number` rows in a rare bin; their other columns are copied from drawn rows. Their other columns are copied
+        from drawn rows."""
         moved = list(sample.bins)
         moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -101,7 +102,7 @@ class WithRareBins:
             if weights.any():
                 return Counts.of(sample.layout, moved, generator.multinomial(number, weights / weights.sum()))
         if number:
-            raise RejectedRound("no row that was drawn may be in a rare bin")
+            raise RejectedRound("no drawn row may be in a rare bin")
         return Counts.empty(sample.layout)
 
     def _nearest(self, bins: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
@@ -140,10 +141,10 @@ class MarginalsGenerator(MeasuringGenerator):
     prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [100, 1000]`.
     draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. The same holds among rows
-        that agree in the columns on which the bin depends. This adds almost no error to the tables of the model and costs no
-        epsilon. The setting matters if there are many columns or rare bins. Without the setting, tables of few columns are
-        drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example: `draw =
-        "evenly"`.
+        that agree in the columns on which the bin depends. Even drawing adds almost no error to the tables of the model and
+        costs no epsilon. This setting matters if there are many columns or rare bins. Without this setting, tables of few
+        columns are drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example:
+        `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -163,7 +164,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.prior is None and not all(term.weight for term in self.terms):
-            yield "tables of weight 0 take the association of their columns from a prior, and no prior is named"
+            yield "tables of weight 0 take the association of their columns from a prior, but no prior is named"
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -315,7 +316,7 @@ class MarginalsGenerator(MeasuringGenerator):
         tied = [*structure, *(mask.columns for mask in rules.masks)]
         counters = Counters.of(rules, max(_COUNTED, JunctionTree.of(rules.layout.sizes, tied).largest), structure)
         shown = rules.layout if counters.steps else None
-        if counters.steps:  # running counts are additional columns after those of the rows
+        if counters.steps:  # running counts are additional columns after the columns of the rows
             rules = Plausibility(layout=counters.wide, masks=(*rules.masks, *counters.masks))
             prior = None if prior is None else counters.added(prior)
             measured = replace(measured, layout=rules.layout)
@@ -388,16 +389,16 @@ class RareBinsGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    rare_bins : bins whose rows are counted separately, at no further cost. Each such count gets half of the whole budget. These
-        rows are in no measured table or sum. Their other columns are drawn like rows of the neighbouring bin, so other
-        associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on which the column is measured.
-        A row in several rare bins counts in the first one, so name the rarest first. Measurements with rare bins are not
-        published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
+    rare_bins : bins whose rows are counted separately, at no further cost. The count of a rare bin gets half of the whole
+        budget. Rows in rare bins are in no measured table or sum. The other columns of such rows are drawn like rows of the
+        neighbouring bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on
+        which the column is measured. A row in several rare bins counts only in the first of them, so name the rarest bin first.
+        Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
     pairs : "agreements" measures all pairs of columns with two bins in one step. It counts the rows in which the two columns of
         a pair have the same bin, and the rows in the second bin of each column. All these counts together get the budget
-        that the pairs' tables would get. They have less noise than the tables: with 20 columns about 0.7 times as much, or 0.4
-        times with Laplace noise. With up to 22 columns the model uses all pairs that `tables` names, with more columns the
-        strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
+        that the pairs' tables would get. These counts have less noise than the tables: with 20 columns about 0.7 times as much,
+        or 0.4 times with Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names; with more columns,
+        it uses the strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)
@@ -444,16 +445,17 @@ class Marginals(RareBinsGenerator):
 
     Attributes
     ----------
-    sums : sums of scores to measure. Each row gets a public score by its bins; the total over all rows is measured as one
-        number, and the model matches it. "parity[0 0 0 1]" counts the rows in the last of four bins. "age[-20..20]:weight[-2 0
+    sums : sums of scores to measure. Each row gets a public score by its bins. The total over all rows is measured as one
+        number, which the model matches. "parity[0 0 0 1]" counts the rows in the last of four bins. "age[-20..20]:weight[-2 0
         3]" multiplies the scores of two columns. The scores of age are evenly spaced from -20 to 20. A column needs one score
         for each bin on which it is measured; a coarser bin gets the mean score. "age(15..90 - 40):income(0..9000)" multiplies
-        the rows' own values of age and income. Both are first clipped to the limits, and 40 is subtracted from age. The model
-        uses representative values in place of own values. So the released table has nearly the means and regression lines of
-        the file. `within -60..60` after a sum clips the score of each row: a narrow range needs less noise. Weights share the
-        budget as in `tables`. The sensitivity of a sum is its highest score minus its lowest score. Sums in braces are measured
-        with a common noise. With the weight of a single sum, each of m such sums has sqrt((m + 1)(m + 2) / 6) times the noise
-        of the single sum. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+        the rows' exact values of age and income. Both values are first clipped to the limits, and 40 is subtracted from age.
+        The model uses representative values in place of exact values. So means and regression lines of the released table are
+        close to the means and regression lines of the file. `within -60..60` after a sum clips the score of each row: a narrow
+        range needs less noise. Weights share the budget as in `tables`. The sensitivity of a sum is its highest score minus its
+        lowest score. Sums in braces are measured with a common noise. With the weight of a single sum, each of m such sums has
+        sqrt((m + 1)(m + 2) / 6) times the noise of the single sum. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] +
+        age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -493,7 +495,7 @@ class Marginals(RareBinsGenerator):
         decreases one count and increases another in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
         makes table j eps_j-DP. A sum of public integer scores changes by at most the highest minus the lowest score, so
         discrete Laplace noise with this difference / eps_i as its scale makes it eps_i-DP (theory 12.12, scored sums). One
-        noise for all sums of a group, each with at most this sensitivity, is eps_i-DP, too (theory 9.18, one noise for many
+        noise for all sums of a group, each with at most this sensitivity, is also eps_i-DP (theory 9.18, one noise for many
         numbers). The eps_j and eps_i add up to eps (sequential composition). Bins counted apart add nothing (theory 12.14, bins
         counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
         """

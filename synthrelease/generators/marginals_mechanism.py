@@ -1,6 +1,6 @@
 """The private half of the `marginals` families: measure tables, sums, rare bins and agreements with noise.
 
-Private: the counts of the table, and the own values in its atomic cells. Out: `NoisyMarginal` and `NoisySum`, public.
+Private: the counts of the table, and the exact values in its atomic cells. Out: `NoisyMarginal` and `NoisySum`, public.
 
 Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. The choice of tables and sums is public.
 Replacing a record decreases one count of a table and increases another: l1 sensitivity 2. A sum of public integer scores
@@ -13,11 +13,11 @@ mu-Gaussian differential privacy, where mu^2 / 2 is the sum of all rho_j (theory
 
 Rare bins that are counted separately have no additional cost: each of their rows is in one count and in no table, and adds the
 middle score to every sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and changes one
-count by 1 at half of the budget (theory 12.14, bins counted apart).
+count by 1, which uses half of the budget (theory 12.14, bins counted apart).
 
-Agreements of pairs of two-bin columns, and counts of these columns, together cost their part of the budget: a replaced record
-that changes in m of d columns changes m counts, and an agreement only where exactly one column of the pair changes (theory
-12.17, agreements of pairs).
+Agreements of pairs of two-bin columns, and counts of these columns, together cost their part of the budget. A replaced record
+that changes in m of d columns changes m counts, and an agreement only if exactly one column of the pair changes (theory 12.17,
+agreements of pairs).
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the noisy number of rows of each rare bin, each at half of the budget. A row in several rare bins counts in the
-    first one alone, so replacing a record changes at most two counts, each by 1.
+    """Return the noisy number of rows of each rare bin, each at half of the budget. A row in several rare bins counts only in
+    the first of them, so replacing a record changes at most two counts, each by 1.
     """
     if not bins:
         return ()
@@ -137,7 +137,7 @@ def measure_agreements(
 def measure_sums(
     counts: Counts, requested: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0
 ) -> tuple[NoisySum, ...]:
-    """Measure every sum, with its own noise or with one noise for a group of successive sums.
+    """Measure every sum, with a separate noise or with one noise for a group of successive sums.
 
     Parameters
     ----------
@@ -171,11 +171,11 @@ def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
 
 
 def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """Return the exact sum. If it uses the rows' own values and not the representative values of bins, it is computed from the
-    finest cells of the table; otherwise from the marginal table of its columns.
+    """Return the exact sum. A sum of exact values is computed from the finest cells of the table; a sum of scores of bins is
+    computed from the marginal table of its columns.
     """
     if scored.own is None:
         return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):
         return own_total(counts.atoms, scored.columns, scored.own.own_steps(counts.transformation), scored.own.ends)
-    raise ValueError("expected rows with their own values, found only bins")
+    raise ValueError("expected rows with their exact values, found only bins")

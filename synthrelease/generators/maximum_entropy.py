@@ -4,7 +4,7 @@ The fit minimises, over all distributions p on the plausible cells,
 
     weight * KL(p || prior) + sum over measured cells of (n p(cell) - y)^2 / (2 variance),
 
-where the prior is uniform if none is given. The solution is prior * exp(sum of one parameter per measured cell), so it is
+where the prior is uniform if none is given. The solution is prior * exp(sum of one parameter per measured cell). So it is
 represented on a junction tree of the measured tables and the plausibility rules; cells that a rule excludes are exact zeros.
 The dual problem in the parameters is convex and smooth. Proportional fitting approaches the solution in a number of sweeps that
 does not grow with n (`ProportionalFit`); L-BFGS then reaches the stated precision where necessary.
@@ -35,8 +35,8 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 #
 # The tables nearest to the measured tables that are marginals of one signed table with the public total are computed by
 # components: one for every set of columns inside a measured table, centred along each axis (the decomposition of an analysis of
-# variance; McKenna, Sheldon & Miklau 2019, Section 3; Mullins, Fuentes, Xiao, Kifer, Musco & Sheldon 2024, ReM). With equal
-# noise in all cells of a table the components are independent, so conjugate gradients need at most as many steps as there are
+# variance; McKenna, Sheldon & Miklau 2019, Section 3; Mullins, Fuentes, Xiao, Kifer, Musco & Sheldon 2024, ReM). If all cells
+# of a table have equal noise, the components are independent, so conjugate gradients need at most as many steps as there are
 # distinct precisions.
 
 _CERTAIN = 100.0
@@ -45,12 +45,12 @@ _CERTAIN = 100.0
 _MOST_PASSES = 10
 _MOST_TABLE_STEPS = 40
 _TABLE_PRECISION = 1e-3
-"""Conjugate gradients stop when the error of all tables together is below this, in standard deviations of the noise."""
+"""Conjugate gradients stop if the error of all tables together is below this number, in standard deviations of the noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A target table of some columns: its counts, with one axis per column, and their noise variances (> 0)."""
+    """A target table of some columns: its counts, with one axis per column, and the noise variances of the counts (> 0)."""
 
     columns: Columns
     values: np.ndarray
@@ -72,8 +72,8 @@ def consistent(
 ) -> tuple[list[np.ndarray], list[float]]:
     """Return consistent values of all targets and sums, changed as little as possible in units of their noise.
 
-    The result is consistent and adds up to n. It has negative cells only where an empty cell fits best. A sum of columns that
-    no target contains is not changed.
+    The result is consistent and adds up to n. The result has negative cells only where an empty cell fits best. The sum of
+    columns that no target contains is not changed.
 
     Parameters
     ----------
@@ -84,8 +84,9 @@ def consistent(
     Fix a set of cells that are known to be 0. For every table p of mass n that is 0 in these cells, consider the sum of (p -
     y)^2 / variance over the other cells. By the normal equations, replacing y by the least-squares solution (with these cells
     known to be 0) changes this sum only by a constant. So a fit to the solution is a fit to y. The set of cells is searched as
-    in non-negative least squares (Lawson & Hanson 1974). A negative cell joins the set. It leaves the set when the other cells
-    and its own measured value together would make it positive. For cells in the set, this negative number is returned.
+    in non-negative least squares (Lawson & Hanson 1974). A negative cell is added to the set. A cell leaves the set if the
+    other cells and its own measured value together would make it positive. For cells in the set, this negative number is
+    returned.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
     is_possible, values = _flat(possible), _flat([target.values for target in targets])
@@ -100,7 +101,7 @@ def consistent(
 
 
 class _LeastSquares:
-    """The weighted least-squares problem for consistent tables. Every solution starts from the previous one.
+    """The weighted least-squares problem for consistent tables. Every solution starts from the previous solution.
 
     All cells of all tables form one vector, and all components (main effects and interactions) form another. The sparse matrix
     `_spread` maps components to cells.
@@ -255,7 +256,8 @@ _FARTHEST = 60.0
 """Largest absolute value of a parameter: the weight of the highest score then changes by a factor of exp(60)."""
 
 _TOLERANCE = 0.2
-"""Tolerance of a sum, as a share of its noise's standard deviation. A step is small if it changes the sum by less than this."""
+"""Tolerance of a sum, as a share of its noise's standard deviation. A step is small if it changes the sum by less than this
+tolerance."""
 
 
 class Tilt:
@@ -323,17 +325,18 @@ class Tilt:
 #
 #     q exp(l' - l) + k l' = y,    q = n p(cell),  k = weight * variance / n,
 #
-# whose solution is a Wright omega function. Cliques are visited along the tree, and each passes its margins on.
+# whose solution is a Wright omega function. Cliques are visited along the tree, and each clique passes its margins on to the
+# next.
 #
 # The number of sweeps does not grow with n, because the targets are first made consistent (`consistent`), so that steps do not
 # counteract each other, and because each step solves the equation of a cell exactly.
 
 _SMALL = 1.0
-"""Steps are small if the root mean square of the changes of cells, in units of their tolerances, is at most this."""
+"""Steps are small if the root mean square of the changes of cells, in units of their tolerances, is at most this number."""
 
-# Limits for stalled fits: steps up to the first number are accepted when, over the second number of sweeps, they did not
-# decrease below the third number as a ratio. Such steps only move rows within their noise. With 80 tables of 32 columns the
-# error hardly changes after 40 sweeps, and 600 sweeps do not halve the steps.
+# Limits for fits that make no progress. Steps up to the first number are accepted if, over the second number of sweeps, they
+# did not decrease below the third number as a ratio. Such steps only move rows within their noise. With 80 tables of 32 columns
+# the error hardly changes after 40 sweeps, and 600 sweeps do not halve the steps.
 _FAIR, _WITHIN, _STALLED = 2.0, 10, 0.95
 
 _LARGE = 2**15
@@ -503,7 +506,7 @@ class ProportionalFit:
 
 
 def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
-    """Return the sums of a table over all axes except the kept ones, two to four times as fast as `table.sum` for large tables.
+    """Return the sums of a table over all axes except the kept axes, two to four times as fast as `table.sum` for large tables.
 
     Neighbouring axes of the same kind are merged, and the last axes are summed by a product with a vector of ones, because
     loops over short axes are slow.
@@ -557,8 +560,8 @@ _UNIFORM_SHARE = 0.001
 _PRECISION = 0.2
 """The fit ends when the residual of every measured cell is within this share of the standard deviation of the cell's noise."""
 
-# Smallest tolerance of a cell, in records: rows are whole, and doubles are not more exact where the noise is negligible. A
-# cell that has fewer records than this and should have even fewer gets no row, and counts as converged.
+# Smallest tolerance of a cell, in records: rows are whole, and doubles are not more exact if the noise is negligible. A cell
+# with fewer records than this number that should have even fewer gets no row, and counts as converged.
 _FINEST = 0.05
 
 _SWEEPS = 150
@@ -571,9 +574,9 @@ _STEPS_OF_A_CURVATURE, _CURVATURES = 15, 100
 computations."""
 
 _LEAST_CURVED = 1e-12
-"""Number that is added to the diagonal of a curvature matrix, for a stable Cholesky decomposition."""
+"""Number that is added to the diagonal of a curvature matrix, so that its Cholesky decomposition is stable."""
 
-# Largest number of starts of the optimiser. A new start from the last point helps where the line search fails because of an
+# Largest number of starts of the optimiser. A new start from the last point helps if the line search fails because of an
 # outdated curvature.
 _STARTS = 5
 
@@ -638,7 +641,7 @@ def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) 
     potentials[home] += spread(np.where(given.forbidden, -np.inf, 0.0), given.columns, tree.cliques[home])
     total, beliefs = tree.calibrate(potentials)
     if not np.isfinite(total):
-        raise RejectedRound("the model has no row in the cells that are left")
+        raise RejectedRound("the model has no row in the remaining cells")
     return [np.exp(belief) for belief in beliefs]
 
 
@@ -679,8 +682,8 @@ class _Block:
 
 
 class _Dual:
-    """The dual problem of the fit. It is smooth and convex, with one parameter for each possible measured cell, sum and
-    agreement.
+    """The dual problem of the fit. The dual problem is smooth and convex, with one parameter for each possible measured cell,
+    sum and agreement.
 
     f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
     p - y/n + r lambda. Parameters are scaled by approximately 1 / sqrt(curvature).
@@ -771,7 +774,7 @@ class _Dual:
             try:
                 factor = np.linalg.cholesky(curvature + np.eye(len(curvature)) * _LEAST_CURVED)
                 self.root = np.linalg.inv(factor).T
-            except np.linalg.LinAlgError:  # contradictory numbers make it singular in floating point
+            except np.linalg.LinAlgError:  # contradictory numbers make the matrix singular in floating point
                 self.root = None
             else:
                 scaled[start:] = factor.T @ parameters[start:]
@@ -827,7 +830,7 @@ def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family
                 continue
             joint = added_up(shares[index], clique, (*parents, column))
             sums = joint.sum(axis=-1, keepdims=True)
-            uniform = np.full_like(joint, 1 / joint.shape[-1])  # for parents that do not occur
+            uniform = np.full_like(joint, 1 / joint.shape[-1])  # for bins of parents that do not occur
             conditional = np.divide(joint, sums, out=uniform, where=sums > 0)
             families.append(Family(column=column, parents=tuple(parents), conditional=conditional))
             parents.append(column)

@@ -118,7 +118,8 @@ class DiscreteLaplace(_Noise):
 
 
 _NOTHING = -60.0
-"""Logarithm below which a characteristic function is replaced by its main term, which is within a factor of 3."""
+"""Logarithm below which a characteristic function is replaced by its main term, which differs from it by a factor of at most
+3."""
 
 
 class RoundedGaussian(_Noise):
@@ -211,7 +212,7 @@ LAWS: Mapping[str, type[CountNoise]] = {"discrete Laplace": DiscreteLaplace, "ro
 # Both formulas use sums of j^p q^j, which have a closed form without subtractions. For m = 1 the noise is discrete Laplace.
 
 MOST_NUMBERS = 100
-"""Largest number of numbers that may share one noise. With more, the sums below could overflow."""
+"""Largest number of numbers that may share one noise. With more numbers, the sums below could overflow."""
 
 _CUBE_ROUNDED_UP = 1e-9
 """Relative increase of scales and probabilities in a limit: more than the rounding errors of hundreds of operations."""
@@ -281,13 +282,14 @@ def _power_sums(most: int, scale: float) -> tuple[float, ...]:
 # `measurements.noise_limit` has rigorous limits for integer weights. Here weights are real numbers, and an interval needs
 # dozens of such distributions, so each is computed to about five digits.
 
-# Number of classes of weighted standard deviations, relative to the largest. Noises of one scale in the same class get one
-# weight that preserves the sum of their variances; noises in class 0 are replaced by a normal error with the sum of their
-# variances.
+# Number of classes of weighted standard deviations, relative to the largest standard deviation. Noises of one scale in the same
+# class get one weight that preserves the sum of their variances; noises in class 0 are replaced by a normal error with the sum
+# of their variances.
 _STEPS = 64
 
 _PERIOD = 60.0
-"""Period onto which the distribution is folded, in standard deviations. The probability beyond half of it is below e^(-40)."""
+"""Period onto which the distribution is folded, in standard deviations. The probability beyond half of the period is below
+e^(-40)."""
 
 _HIGHEST = 120.0
 """Highest frequency at which the characteristic function is used, per standard deviation."""
@@ -303,8 +305,7 @@ _EXACT = _PERIOD / 2**41
 _MOST_STEPS = 30
 """Largest number of secant steps; about eleven are needed."""
 
-# Logarithm below which a characteristic function counts as 0; all such terms together change a probability by less than
-# 1e-16.
+# Logarithm below which a characteristic function counts as 0; all these terms together change a probability by less than 1e-16.
 _LEAST = -45.0
 
 
@@ -344,11 +345,10 @@ class Noises:
 _RADII, _TAIL = 32, 4
 
 _LIMIT_ROUNDED_UP = 1.003
-"""Factor of a limit that covers the error of the numerical integration. It was checked with distributions whose limits are
-known."""
+"""Factor of a limit that covers the error of the numerical integration. The factor was checked with distributions whose limits
+are known."""
 
-# Number of angles whose characteristic function is computed together; the computation stops where the function is
-# negligible.
+# Number of angles whose characteristic function is computed together; the computation stops when the function is negligible.
 _AT_ONCE = 16
 
 
@@ -418,8 +418,9 @@ def half_width(
     """Return a t with Pr[|Z| <= t] >= confidence, where Z is the weighted sum of noises plus a normal error.
 
     Because Z is symmetric, the probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, where the
-    characteristic function phi is known (theory 13.5, limits of noise). It is computed for Z + U, with U uniform within half of
-    the largest weight w, so that the distribution is continuous. Since |Z| <= |Z + U| + w/2, w/2 is added to the limit.
+    characteristic function phi is known (theory 13.5, limits of noise). The probability is computed for Z + U, with U uniform
+    within half of the largest weight w, so that the distribution is continuous. Since |Z| <= |Z + U| + w/2, w/2 is added to the
+    limit.
 
     Parameters
     ----------

@@ -69,9 +69,9 @@ def area_noise(
 ) -> tuple[AreaNoise, ...]:
     """Return the noise of every level that has a table. The largest areas come first.
 
-    The number of rows of an area is estimated in two ways: from each table of its level, as the sum of its cells, and from the
-    tables of the level below, as the sum over the areas in it. Independent estimates are weighted by their precision. The
-    public total number of rows is not used; this loses accuracy only if there are few areas.
+    The number of rows of an area is estimated in two ways: from each table of its level, as the sum of the area's cells, and
+    from the tables of the level below, as the sum over the areas in it. Independent estimates are weighted by their precision.
+    The public total number of rows is not used; this loses accuracy only if there are few areas.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def area_noise(
     for name in reversed(chain):
         place = layout.columns.index(name)
         areas = layout.sizes[place]
-        precision = below * areas / of_below  # precision of the sum over the areas below
+        precision = below * areas / of_below  # precision of the sum over the areas of the level below
         best: tuple[float, int] | None = None
         for columns, cost in costs.items():
             if place not in columns:
@@ -139,7 +139,7 @@ Parts = tuple[tuple[CountNoise, int, int], ...]
 """The parts (z, w, k) of a sum: the distribution of the noise, its integer weight above 0, and the number of such noises."""
 
 _TRIED = 400
-"""Number of values of h that are tried. Each gives a valid limit."""
+"""Number of values of h that are tried. Each value of h gives a valid limit."""
 
 _FARTHEST = 2.0
 """Values of h are tried up to this multiple of the best value for a normal distribution."""
@@ -203,9 +203,9 @@ def _on_grid(parts: Parts, risk: float, points: int) -> int:
 
 # Rows of rare bins are counted separately: there is one count for each rare bin, and these rows are in no table and no sum.
 #
-# Replacing a record changes two counts of a table of all rows. A record that leaves or enters a rare bin changes only one. So
-# such records use half of the budget for tables, and the other half pays for the count of their bin (theory 12.14, bins counted
-# apart).
+# Replacing a record changes two counts of a table of all rows. A record that leaves or enters a rare bin changes only one
+# count. So such records use half of the budget for tables, and the other half pays for the count of their bin (theory 12.14,
+# bins counted apart).
 
 SHARE = Fraction(1, 2)
 """Share of the budget of all tables and sums with which each rare bin is counted, without a further charge."""
@@ -309,7 +309,7 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
     For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal weights,
     a table of two cells would cost as much as a table of a thousand cells. With Laplace noise, the square root minimises the
     total noise of all cells. With Gaussian noise, the power 2/3 would minimise the noise, but it preserves no more
-    associations. The error of a single column is also an error of its D - 1 pairs, each of which has two columns. Where most
+    associations. The error of a single column is also an error of its D - 1 pairs, each of which has two columns. If most
     columns are nearly constant, this is the largest part of the error.
 
     Parameters
@@ -409,7 +409,7 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
     columns : the columns of the release; without them nothing is abbreviated.
     """
     left, stars = list(terms), list[str]()
-    for name in columns:  # important columns have all their pairs measured
+    for name in columns:  # for important columns, all their pairs are measured
         pairs = [
             term for term in left if term.weight == 1 and len(term.columns) == 2 and name in term.columns and not term.ways
         ]
@@ -504,13 +504,14 @@ class NoisySum:
     columns : increasing indices of its columns.
     scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
-    epsilon : the cost of the sum. If several sums share one noise, it is the cost of all of them together.
+    epsilon : the cost of the sum. If several sums share one noise, it is the cost of all these sums together.
     sensitivity : largest change of the sum when a record is replaced: the highest score as measured, since the lowest score is
         0.
-    exact : whether `value` is the sum of `scores` over the rows plus noise. This is not so if bins of different scores were
-        merged, or if own values were added up.
-    own : for a sum of own values, its factors; `scores` are then computed from representative values. None otherwise.
-    together : how many successive sums share its noise (theory 9.18, one noise for many numbers).
+    exact : whether `value` is the sum of `scores` over the rows plus noise. `exact` is false if bins of different scores were
+        merged, or if exact values were added up.
+    own : for a sum of exact values, its factors; `scores` are then computed from representative values. `own` is None
+        otherwise.
+    together : the number of successive sums that share this sum's noise (theory 9.18, one noise for many numbers).
     """
 
     text: str
@@ -525,7 +526,7 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the sum's noise. For a sum with its own noise this is an upper bound: the variance of
+        """Return the variance of the sum's noise. For a sum with separate noise, the result is an upper bound: the variance of
         continuous Laplace noise.
         """
         scale = self.sensitivity / self.epsilon
@@ -546,7 +547,7 @@ class NoisySum:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMarginals:
-    """All noisy measurements of one table, over one layout. They are differentially private, and may be published.
+    """All noisy measurements of one table, over one layout. The measurements are differentially private, and may be published.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Measure the sums over rows that answer the questions in [[models]]: means, regressions, ratios, and means of groups.
 
-The mean of a column, the coefficients of a linear regression and the ratio of two totals follow from a few sums of own values
-and their products. These sums are measured together with one noise (theory 12.16, named models), and from own values instead of
-bins. A sum that several questions need is measured once.
+The mean of a column, the coefficients of a linear regression and the ratio of two totals follow from a few sums of exact values
+and of their products. These sums are measured together with one noise (theory 12.16, named models), and use exact values
+instead of bins. A sum that several questions need is measured once.
 
 For means of groups, each row contributes shares to three numbers of its group (theory 12.16, named models). So all groups
 together have the sensitivity of one group.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 TABLE_WEIGHT = 4
 """In the budget, means of groups count as this number of sums that share one noise. The accuracy over all rows is then about
-the same."""
+the same as for such sums."""
 
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
@@ -227,7 +227,7 @@ class Measured:
 
     @property
     def own_values_of(self) -> set[str]:
-        """Return the columns whose own values are summed."""
+        """Return the columns whose exact values are summed."""
         return {factor.column for model in self.models for factor in model.factors if isinstance(factor, Value)}
 
     @property

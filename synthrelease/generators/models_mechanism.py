@@ -1,6 +1,6 @@
 """The private half of named models: measure sums over rows and shares of groups with noise.
 
-Private: the counts of the table with the own values of its atomic cells. Out: `NoisyModels`, public.
+Private: the counts of the table with the exact values of its atomic cells. Out: `NoisyModels`, public.
 
 Guarantee: eps-DP, the sum of the epsilons of all blocks; neighbours replace one record. The summed functions, with their
 conditions and limits, are public. A row adds a whole number from 0 to STEPS to a sum, which is a function of the row alone. So
@@ -74,7 +74,8 @@ def noisy_totals(
 def noisy_shares(
     rows: Counts, table: GroupMeans, transformation: Transformation, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[tuple[int, int, int], ...]:
-    """Measure the three shares of the rows of each group. Replacing a record changes them by at most 2 SHARES in l1 norm."""
+    """Measure the three shares of the rows of each group. Replacing a record changes the shares of all groups together by at
+    most 2 SHARES in l1 norm."""
     exact = group_shares(rows, table, transformation)
     noisy = discrete_laplace(exact.ravel(), sensitivity=2 * SHARES, epsilon=epsilon, entropy=entropy)
     return tuple((first, second, third) for first, second, third in noisy.reshape(-1, 3).tolist())

@@ -45,8 +45,8 @@ class CountingQueries(Generator):
         4096]`, `iterations = 100`.
     iterations : the number of iterations. Each iteration selects and measures one query, with an equal part of the budget.
         Example: `iterations = 100`.
-    inner_updates : the number of corrections of the model in each iteration. They use the measured queries with the largest
-        errors. Example: `inner_updates = [25, 100]`.
+    inner_updates : the number of corrections of the model in each iteration. The corrections use the measured queries with the
+        largest errors. Example: `inner_updates = [25, 100]`.
     marginal : the largest number of columns of the tables whose cells are queries. Example: `marginal = [2, 3]`.
     """
 
@@ -110,8 +110,9 @@ class CountingQueries(Generator):
 
 # MWEM (Hardt, Ligett & McSherry, NIPS 2012), native, on cell counts: pure differential privacy.
 #
-# The implementation in smartnoise-synth 1.0.8 is not used: it learns the bounds of its histogram from the private rows, and
-# draws a query again, up to ten times, if it was already measured, which its guarantee does not cover (docs/generators.md).
+# The implementation in smartnoise-synth 1.0.8 is not used, for two reasons. It learns the bounds of its histogram from the
+# private rows. It also draws a query again, up to ten times, if the query was already measured. Its guarantee covers neither
+# (docs/generators.md).
 
 
 class MWEM(CountingQueries):

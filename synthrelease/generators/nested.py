@@ -45,13 +45,13 @@ class NestedGenerator(MarginalsGenerator):
     Attributes
     ----------
     areas : the columns of areas, from the largest areas to the smallest, with ">" between them: the columns of [geography], or
-        a single column. Each of `tables` may name one of them. A table without a column of areas describes all rows.
-        Associations that the tables of an area do not determine come from the larger area around it. Example: `areas = "region
-        > municipality"`.
+        a single column. Each of `tables` may name one of these columns. A table without a column of areas describes all rows.
+        Associations that the tables of an area do not determine come from the larger area that contains it. Example: `areas =
+        "region > municipality"`.
     wanted : the wanted relative error of an average cell, as a share of its count. The first number is for tables of all rows,
         the next numbers are for the tables of each level. The budget is divided so that the sum of the squares of error /
-        wanted is least. The numbers in front of `tables` multiply the shares; without `wanted` they alone divide the budget.
-        Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
+        wanted is as small as possible. The numbers in front of `tables` multiply the shares; without `wanted` they alone divide
+        the budget. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
     """
 
     counts: ClassVar[bool] = False
@@ -251,8 +251,8 @@ class Nested(NestedGenerator, GaussianTables):
 
     words: ClassVar[str] = (
         "Areas within areas: tables of all rows and of each level of areas are measured with Gaussian noise and made to agree. "
-        "All rows follow the table of largest entropy that matches them, and are allotted to areas level by level (after the "
-        "TopDown algorithm of the United States census, Abowd et al. 2022)."
+        "All rows follow the table of largest entropy that matches these tables, and are allotted to areas level by level "
+        "(after the TopDown algorithm of the United States census, Abowd et al. 2022)."
     )
     no_draft: ClassVar[str] = "The areas and their tables depend on the register, so the steward must choose them."
     family: Literal["nested"] = "nested"
@@ -269,8 +269,8 @@ class NestedPure(NestedGenerator):
 
     words: ClassVar[str] = (
         "Areas within areas: tables of all rows and of each level of areas are measured with Laplace noise and made to agree. "
-        "All rows follow the table of largest entropy that matches them, and are allotted to areas level by level (after the "
-        "TopDown algorithm of the United States census, Abowd et al. 2022)."
+        "All rows follow the table of largest entropy that matches these tables, and are allotted to areas level by level "
+        "(after the TopDown algorithm of the United States census, Abowd et al. 2022)."
     )
     no_draft: ClassVar[str] = Nested.no_draft
     family: Literal["nested_pure"] = "nested_pure"

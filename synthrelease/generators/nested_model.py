@@ -76,7 +76,7 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
     of_lowest = [np.zeros(sizes[lowest], dtype=np.int64)]
     for column in areas[:-1]:
         if (home := plausibility.home_of(column, lowest)) is None:
-            raise RejectedRound("the rules do not put each area into one of the level above")
+            raise RejectedRound("the rules do not assign each area to an area of the level above")
         of_lowest.append(home)
     of_lowest.append(np.arange(sizes[lowest]))
     levels = []
@@ -197,7 +197,7 @@ def agreed(
     """Return the target tables for raking: non-negative, approximately consistent, and adding up to the rows of the larger
     area.
 
-    A table whose columns are all in another table is omitted, because the other table then contains its information.
+    A table is omitted if another table has all its columns, because the other table then contains its information.
     """
     areas, moved, cells = tables[0].values.shape[0], list[_WantedTable](), list[np.ndarray]()
     for table in tables:
@@ -225,7 +225,8 @@ def agreed(
 
 @dataclass
 class _WantedTable:
-    """A table of areas while it is made consistent with others. The axis of areas comes first, then an axis for each column."""
+    """A table of areas while it is made consistent with the other tables. The axis of areas comes first, then an axis for each
+    column."""
 
     columns: Columns
     values: np.ndarray
@@ -308,9 +309,9 @@ def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np
 def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Round expected rows to (areas, combinations) whole numbers that add up to `counts` over the areas.
 
-    Combinations are divided one after the other. An area with too few rows so far has priority for the next combination. So its
-    total number of rows is close to the expected number, too. A combination with expected number 0 in an area gets no row
-    there.
+    Combinations are divided one after the other. An area with too few rows so far has priority for the next combination. So the
+    total number of rows of the area is also close to the expected number. A combination with expected number 0 in an area gets
+    no row there.
     """
     whole = np.zeros(expected.shape, dtype=np.int64)
     owed = generator.random(len(expected))
@@ -398,7 +399,7 @@ class NestedModel:
         core = sorted({column for table in level.tables for column in table.columns})
         keys = [above, *(bins[column] for column in core)]
         layout = Layout(columns=("",) * len(keys), sizes=tuple(int(key.max(initial=0)) + 1 for key in keys))
-        groups = EqualRows.of(words_of(layout, keys))  # groups of the same larger area are adjacent
+        groups = EqualRows.of(words_of(layout, keys))  # groups in the same larger area are adjacent
         first, totals = groups.first, groups.sums(counts)
         larger = np.arange(int(level.home.max()) + 2)
         ends, lies = np.searchsorted(above[first], larger), np.argsort(level.home, kind="stable")

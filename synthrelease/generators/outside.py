@@ -1,4 +1,5 @@
-"""Run a generator of another package. It gets only noisy tables and sums, so its privacy does not depend on its code."""
+"""Run a generator of another package. The other package gets only noisy tables and sums, so the privacy does not depend on its
+code."""
 
 from __future__ import annotations
 

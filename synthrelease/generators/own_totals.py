@@ -1,4 +1,4 @@
-"""Compute exact sums over rows of products of own values, rounded to whole steps for each row."""
+"""Compute exact sums over rows of products of exact values, rounded to whole steps for each row."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray
 
 
 def in_steps(products: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    """Return products of own values as steps from 0 to STEPS between `ends`, as floats."""
+    """Return products of exact values as steps from 0 to STEPS between `ends`, as floats."""
     low, high = ends
     return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)

@@ -8,7 +8,7 @@ Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of
 replace one record. Replacing a record changes the votes of one teacher, and so each of k counts of votes by at most 1: squared
 l2 sensitivity k.
 
-Each row of the table belongs to one teacher, which is drawn for it uniformly, exactly and independently of everything else. So
+Each row of the table belongs to one teacher, which is drawn uniformly and exactly, independently of everything else. So
 replacing a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins
 of its rows, and how often pairs of bins occur beyond independence. It votes that a row is real if the row's bins and pairs are
 more frequent among its own rows than among generated rows.

@@ -61,7 +61,8 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
     Privacy
     -------
     No private data: the result depends on the arguments alone. A private choice among these sets is as private as a choice
-    among all sets, if the arguments are public or outputs of earlier, paid choices. Then neighbours choose among the same sets.
+    among all sets, if the arguments are public or outputs of earlier, paid choices. Then the choice for two neighbouring tables
+    is among the same sets.
     """
     maximal = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
     if len(maximal) <= limit:
@@ -79,10 +80,10 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
     """Yield each maximal set once, of at most `most` placed columns with at most `bound` joint cells.
 
-    If no column fits, the empty set is yielded, so that every column has a choice. Columns are taken or omitted from small to
-    large. The first omitted column is the smallest column outside the set, so the set is maximal if and only if this column no
-    longer fits. A branch is skipped if this column would fit even with all later columns. The product of sizes is compared as
-    an integer with the bound rounded down.
+    If no column fits, the empty set is yielded, so that every column has a choice. The search decides for each column, from the
+    smallest column to the largest, whether the set contains it. The first omitted column is the smallest column outside the
+    set, so the set is maximal if and only if this column no longer fits. A branch is skipped if this column would fit even with
+    all later columns. The product of sizes is compared as an integer with the bound rounded down.
     """
     columns = sorted(placed, key=lambda column: (sizes[column], column))
     spans = [sizes[column] for column in columns]
@@ -232,8 +233,8 @@ class PrivBayes(Generator):
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
         """Return the function that determines the possible parent sets of a column, given the columns already placed.
 
-        These are all maximal sets. If they exceed the column's share of `MOST_PAIRS`, the rule of `competing_sets` selects
-        among them.
+        The possible sets are all maximal sets. If they exceed the column's share of `MOST_PAIRS`, the rule of `competing_sets`
+        selects among them.
 
         Privacy
         -------

@@ -122,9 +122,10 @@ class FrequentCombinations(Projection):
         """Return the projected table, with the same number of rows.
 
         Rows whose rarest combination occurs fewer than `minimum_count` times are dropped, which makes other combinations rarer.
-        This is repeated until no combination is rare. The result is the largest sub-table without rare combinations, because a
-        dropped row cannot be in any such table. Then rows are drawn with replacement from the remaining rows up to the original
-        number, which makes no combination rarer. This is post-processing of a synthetic table, without a privacy cost.
+        These two steps are repeated until no combination is rare. The result is the largest sub-table without rare
+        combinations, because a dropped row cannot be in any such table. Then rows are drawn with replacement from the remaining
+        rows up to the original number, which makes no combination rarer. This is post-processing of a synthetic table, without
+        a privacy cost.
 
         Raises
         ------

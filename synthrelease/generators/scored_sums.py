@@ -4,8 +4,8 @@ A product moment, a mean or the size of a rare bin is a sum over all rows of a s
 sum is measured as one number, it has the noise of one number. If it is computed from a measured table, it has the noise of all
 cells, mostly of cells with extreme scores.
 
-A score may also be the own value of a row. The mean of a column, or a product moment of two columns, is then computed from the
-values of the rows, and not from representative values of their bins.
+A score may also be the exact value of a row. If a score is an exact value, the mean of a column, or a product moment of two
+columns, is computed from the values of the rows, and not from representative values of their bins.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ScoreFactor:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """A sum over all rows of the product of the scores of a row's bins, or of own values.
+    """A sum over all rows of the product of the scores of a row's bins, or of exact values.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class ScoredSum:
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns whose own values the sum uses."""
+        """Return the columns whose exact values the sum uses."""
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
@@ -106,9 +106,9 @@ class ScoredSum:
     def scores(self, layout: Layout) -> np.ndarray:
         """Return the public score of a row in each cell, from 0 to STEPS, with one axis per column of the sum.
 
-        Without own values the scores are exact whole numbers in a read-only array. With own values, the scores are floats,
+        Without exact values, the scores are whole numbers in a read-only array. With exact values, the scores are floats,
         computed from representative values, as for a row of a released table. If the layout has no representative values, the
-        scores are those of rows without values.
+        scores are the scores of rows without values.
         """
         if not self.own_values_of:
             return _steps(self, layout)
@@ -258,7 +258,7 @@ def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[in
 
 
 def own_values_of(text: str) -> set[str]:
-    """Return the columns whose own values a formula names, even if the formula is otherwise invalid."""
+    """Return the columns whose exact values a formula names, even if the formula is otherwise invalid."""
     return {match["column"] for match in _OWN.finditer(text)}
 
 

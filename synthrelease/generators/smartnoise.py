@@ -144,8 +144,8 @@ class AIM(LibraryGenerator):
     ----------
     degree : the number of columns of the tables that may be selected. Example: `degree = 3`.
     rounds : the budget of one round is the whole budget divided by this number. The number must be at least the number of
-        columns. Otherwise the library would spend more than its budget on single columns. The actual number of rounds depends
-        on noisy answers. Example: `rounds = [16, 96]`.
+        columns. With a smaller number, the library would spend more than its budget on single
+        columns. The actual number of rounds depends on noisy answers. Example: `rounds = [16, 96]`.
     max_model_size : the largest size of the model's junction tree, in megabytes. Example: `max_model_size = 20`.
 
     Examples

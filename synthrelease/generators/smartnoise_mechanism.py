@@ -135,7 +135,7 @@ class Randomness:
         up to 2^30 rows and 2^22 cells, and a step is 2^-10.
         """
         self._spend(Fraction(float(epsilon)) ** 2 / 8)
-        finite = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # a score may be NaN where the public model is
+        finite = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # a score may be NaN if the public model is NaN
         steps = [int(step) for step in np.floor(finite / sensitivity * _STEPS)]
         exact = Fraction(float(epsilon))
         return choose(steps, sensitivity=_STEPS + 1, epsilon=exact, mechanism="exponential", entropy=self._entropy)

@@ -51,7 +51,7 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
     for label, index in zip(column.atoms.labels, of_atom, strict=True):
         inside[index].append(label)
     labels = tuple(" or ".join(held) for held in inside)
-    missing = None if column.atoms.missing is None else of_atom[-1]  # the last atomic bin has a bin of its own
+    missing = None if column.atoms.missing is None else of_atom[-1]  # the last atomic bin has a separate bin
     return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom, missing=missing)
 
 

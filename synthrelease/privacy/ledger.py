@@ -345,10 +345,7 @@ class Ledger:
             older = f"a ledger of {so_many(len(statement.entries), 'charge')} that is older or was changed"
             raise refusal(self.path, f"charge {head.number} as its head file has it", older, restore(self.path))
         if self.expect_head is not None and not statement.knows(self.expect_head):
-            advice = (
-                "Give at least 16 digits of the head. If the digits are right, this ledger is an old copy. "
-                f"{restore(self.path)}"
-            )
+            advice = f"Give at least 16 digits. If the digits are right, this ledger is an old copy. {restore(self.path)}"
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)
         return statement
 

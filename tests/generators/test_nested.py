@@ -80,7 +80,7 @@ def test_which_area_lies_in_which_is_what_the_rules_say_also_over_three_levels()
     country[np.array([0, 1, 1])[REGION_OF], np.arange(6)] = False
     rules = Plausibility(layout=layout, masks=(*tied(layout).masks, Mask(columns=(1, 2), forbidden=country.T)))
     assert [each.tolist() for each in homes([2, 0, 1], rules)] == [[0, 0], [0, 1, 1], REGION_OF.tolist()]
-    with pytest.raises(RejectedRound, match="do not put each area"):
+    with pytest.raises(RejectedRound, match="do not assign each area"):
         homes([0, 1], Plausibility(layout=LAYOUT, masks=()))
 
 
