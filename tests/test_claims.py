@@ -323,7 +323,7 @@ def test_the_families_and_their_guarantees_are_those_of_the_program() -> None:
     pure, delta = map(_INLINE.findall, sentences.groups())
     assert set(pure) == {name for name, family in GENERATORS.items() if family.guarantee == "pure"}
     assert set(delta) == set(GENERATORS) - set(pure)
-    gaussian = re.search(r"where every family is (.+?) and the mode", " ".join(text(DOCS / "theory.md").split()))
+    gaussian = re.search(r"used if every family is (.+?) and the mode", " ".join(text(DOCS / "theory.md").split()))
     assert gaussian is not None
     assert set(_INLINE.findall(gaussian[1])) == {name for name, family in GENERATORS.items() if family.gaussian}
 

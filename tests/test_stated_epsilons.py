@@ -62,8 +62,8 @@ STATED: list[tuple[str, Callable[[], str]]] = [
      f"`configs/births-frontier-public.toml` (epsilon {up(total('births-frontier-public'), 1)})"),
     ("docs/generators.md", lambda: f"ε = {up(total('births-low-epsilon'), 2)} in all instead of {up(total(BIRTHS), 1)}"),
     ("docs/appendix/baselines.md", lambda: f"epsilon = {up(total(BIRTHS), 7)}"),
-    ("docs/theory.md", lambda: f"price {up(part(BIRTHS, 'selection'), 7)}: with .05 and .43 spent once, outside the loop, "
-     f"{up(total(BIRTHS), 2)} in all, where 2ε comes to {up(2 * a_round(BIRTHS) + before(BIRTHS), 2)}."),
+    ("docs/theory.md", lambda: f"price {up(part(BIRTHS, 'selection'), 7)}. With .05 and .43 spent once, outside the loop, the "
+     f"total is {up(total(BIRTHS), 2)}; with 2ε as the price it would be {up(2 * a_round(BIRTHS) + before(BIRTHS), 2)}."),
     ("docs/linked.md", lambda: f"with their hospital stays, at epsilon {up(total('visits'), 2)}."),
     ("docs/weights.md", lambda: f"Epsilon is {up(total('labour'), 2)}, pure"),
     ("docs/estimates.md", lambda: f"with `configs/births-published.toml`, epsilon {up(total('births-published'), 2)}."),
